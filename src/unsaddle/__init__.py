@@ -1,0 +1,19 @@
+"""Gradients in, a minimum out, and the proof with it."""
+
+from unsaddle.certificate import Certificate
+from unsaddle.certify import certify, find_negative_curvature
+from unsaddle.kernel import Outcome
+from unsaddle.methods import METHODS
+from unsaddle.minimize import minimize, scipy_method
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "METHODS",
+    "Certificate",
+    "Outcome",
+    "certify",
+    "find_negative_curvature",
+    "minimize",
+    "scipy_method",
+]

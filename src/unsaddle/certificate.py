@@ -1,0 +1,111 @@
+"""What a search proves: that no curvature below -gamma was missed, or the direction of one.
+
+**The growth certificate.** Let xi be uniform on the unit sphere and y_k = p_k(H) xi the offset
+that a search has reached, where p_k is the product of steps ``I - eta H`` and of momentum. Each
+p_k is positive and falls as lambda rises to 0, so an eigenvalue at or below -gamma with unit
+eigenvector u makes
+
+    |y_k| >= |<u, y_k>| = p_k(lambda) |<u, xi>| >= p_k(-gamma) |<u, xi>|.
+
+Running the same recursion on the scalar -gamma gives p_k(-gamma), and the *growth*
+p_k(-gamma)/|y_k| bounds 1/|<u, xi>| from below. As P(|<u, xi>| <= t) <= t sqrt(2n/pi), a growth of
+sqrt(2n/pi)/delta is wrong with probability at most delta: one event for all k, so the search may
+stop whenever it likes. Neither l nor rho enters; step sizes that are too long only delay it.
+
+**The floor.** A gradient difference over the length r misses H u by at most
+
+    e = rho r/2 + 2 e_g/r,        e_g = 4 roundoff (|g| + l (|x| + r)),
+
+smallest at r = 2 sqrt(e_g/rho). Curvature below 4 e cannot be seen: gamma is raised to it, and
+the certificate says so. An adversary may hide the component along u at the rate e sqrt(2n/pi)/delta
+per step; where that is at most gamma/4 it is subtracted from gamma in the recursion, and the
+certificate is *rigorous*. Elsewhere e itself is subtracted: *practical*, as rounding does not
+conspire.
+
+**Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from unsaddle.kernel import Ops, Scalar, Vector
+
+
+class Sight(NamedTuple):
+    """What a search at one point can see."""
+
+    radius: Scalar  # r, as probed
+    error: Scalar  # e, of a Rayleigh quotient
+    curvature_tol: Scalar  # gamma, as certified
+    rate: Scalar  # the curvature that the growth counts with
+    needed: Scalar  # the growth that certifies
+
+
+NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def sight(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar) -> Sight:
+    """Work out what a search can see at x, where the gradient is given.
+
+    Args:
+        ops: The backend.
+        settings: With radius, smoothness, hessian_lipschitz, curvature_tol, failure_probability.
+        x: Centre of the search.
+        gradient: The gradient there.
+        episode: The number j of this search in its run, from 1.
+
+    Returns:
+        Radius, error and curvature in force, and the growth needed.
+    """
+    rho, reach = settings.hessian_lipschitz, ops.norm(x) + settings.radius
+    rounding = 4 * ops.roundoff(x) * (ops.norm(gradient) + settings.smoothness * reach)
+    radius = ops.maximum(settings.radius, 2 * ops.sqrt(rounding / rho))
+    error = rho * radius / 2 + 2 * rounding / radius
+    curvature_tol = ops.maximum(settings.curvature_tol, 4 * error)
+    share = settings.failure_probability * 6 / (math.pi * episode) ** 2
+    needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
+    rigorous = error * needed <= curvature_tol / 4
+    rate = curvature_tol - ops.where(rigorous, error * needed, error)
+    return Sight(radius, error, curvature_tol, rate, needed)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The claim "lambda_min of the Hessian at x is above -curvature_tol", and what backs it."""
+
+    holds: bool | None
+    """True: certified. False: refuted by ``direction``. None: undecided within the budget."""
+    curvature_tol: float
+    """The gamma of the claim; larger than what was asked for if floating point forced it."""
+    failure_probability: float
+    """Chance that the claim is made although it is false, over the whole run."""
+    curvature: float
+    """The lowest curvature that was measured, as a Rayleigh quotient."""
+    direction: Any
+    """The direction in which the curvature is below -curvature_tol/2, if the claim is refuted."""
+    gradients: int
+    """Gradients that this search took."""
+    note: str
+    """How the claim was reached, and every caveat."""
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        claim = f"lambda_min > -{_up(self.curvature_tol)}"
+        verdict = {
+            True: f"certified: {claim}, wrong with probability at most "
+            f"{_up(self.failure_probability)}",
+            False: f"refuted: curvature {self.curvature:.3g} along the direction found",
+            None: f"undecided: {claim} was neither certified nor refuted",
+        }[self.holds]
+        return f"{verdict} ({self.gradients} gradients). {self.note}".strip()
+
+
+def _up(number: float) -> str:
+    """Write a bound with three digits, never smaller than it is."""
+    shown = f"{number:.3g}"
+    return (
+        shown
+        if not float(shown) < number
+        else f"{number + 10 ** (math.floor(math.log10(number)) - 2):.3g}"
+    )

@@ -1,0 +1,149 @@
+"""Accelerated gradient descent with negative curvature exploitation (NCE).
+
+Source: Algorithm 2, lines 10 to 12 and 15 to 19, and Algorithm 6 of Zhang & Li (2021), which take
+both from Jin, Netrapalli & Jordan (2018).
+
+Differences from the paper:
+
+1. The state keeps x_t and the velocity v_t; z_t = x_t + (1 - theta) v_t is formed to look there.
+2. The inequality that calls for NCE is tested only where it can be seen in floating point:
+   gamma |z - x|^2 > 8 ulp(f). This also covers v = 0, where the printed test reads f <= f.
+3. Algorithm 6 prints (z_{t+1}, 0) as its output; x_{t+1} is meant.
+4. A start from rest (z = x) looks at one point instead of twice at the same one.
+5. While the method waits for an earlier perturbation (PAGD) the gradient at x is not asked for.
+"""
+
+from typing import NamedTuple
+
+from unsaddle.kernel import (
+    BOTH,
+    GO,
+    GRADIENT,
+    NOTHING,
+    START,
+    VALUE,
+    Ops,
+    Parameters,
+    Part,
+    Phase,
+    Scalar,
+    State,
+    Vector,
+    iterate,
+)
+
+LOOK, LOOK_VALUE, REST, PLUS, MINUS = 2, 3, 4, 5, 6
+
+
+class Memory(NamedTuple):
+    """Momentum, and what the look at z_t found."""
+
+    velocity: Vector  # v_t
+    ahead: Vector  # v_{t+1}, should the step be taken
+    value: Scalar  # f(z_t); f(x_t + xi) during NCE
+    slope: Scalar  # <g(z_t), x_t - z_t>
+    gap: Scalar  # |z_t - x_t|^2
+
+    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
+        """|v|^2 / (2 eta): with f(x) it makes the Hamiltonian E."""
+        return ops.dot(self.velocity, self.velocity) / (2 * p.step)
+
+
+class Settings(NamedTuple):
+    """Hyperparameters."""
+
+    step: float  # eta
+    friction: float  # theta
+    nce_curvature: float  # gamma
+    nce_length: float  # s
+
+
+def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """x_1 = x_0 - eta g(x_0), v_1 = x_1 - x_0."""
+    small = ops.norm(gradient) <= s.tolerance
+    move = ops.where(small, 0.0, -p.descent.step)
+    left = s.left - 1
+    return s._replace(
+        x=ops.axpy(move, gradient, s.x),
+        descent=s.descent._replace(velocity=ops.times(move, gradient)),
+        left=left,
+        phase=ops.where(small | (left <= 0), s.report, GO),
+    )
+
+
+def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
+    """z_t = x_t + (1 - theta) v_t."""
+    return ops.add(s.x, 1 - p.descent.friction, s.descent.velocity)
+
+
+def look_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """v_{t+1} = (z_t - eta g(z_t)) - x_t, and the right-hand side of the NCE test."""
+    v, keep = s.descent.velocity, 1 - p.descent.friction
+    found = Memory(
+        velocity=v,
+        ahead=ops.axpy(-p.descent.step, gradient, ops.times(keep, v)),
+        value=value,
+        slope=-keep * ops.dot(gradient, v),
+        gap=keep**2 * ops.dot(v, v),
+    )
+    return s._replace(descent=found, phase=ops.where(s.tolerance < 0, LOOK_VALUE, LOOK))
+
+
+def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """x_{t+1} = x_t + v_{t+1}, unless f(x) <= f(z) + <g(z), x - z> - (gamma/2) |x - z|^2."""
+    d, curvature = s.descent, p.descent.nce_curvature * s.descent.gap
+    seen = curvature > 16 * ops.roundoff(s.x) * ops.maximum(abs(value), abs(d.value))
+    bent = seen & (value <= d.value + d.slope - curvature / 2)
+    small = ops.norm(gradient) <= s.tolerance
+    stay = bent | small
+    fast = d.gap >= ((1 - p.descent.friction) * p.descent.nce_length) ** 2
+    left = s.left - 1
+    onward = ops.where(left <= 0, s.report, GO)
+    exploit = ops.where(fast, ops.where(s.tolerance < 0, START, REST), PLUS)
+    return s._replace(
+        x=ops.axpy(ops.where(stay, 0.0, 1.0), d.ahead, s.x),
+        descent=d._replace(velocity=ops.switch(stay, d.velocity, d.ahead)),
+        left=left,
+        phase=ops.where(bent, exploit, ops.where(small, s.report, onward)),
+    )
+
+
+def plus(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x_t + xi, xi = s v_t/|v_t|."""
+    return ops.add(s.x, _reach(ops, p, s), s.descent.velocity)
+
+
+def minus(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x_t - xi."""
+    return ops.add(s.x, -_reach(ops, p, s), s.descent.velocity)
+
+
+def try_plus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Remember f(x_t + xi)."""
+    return s._replace(descent=s.descent._replace(value=value), phase=MINUS)
+
+
+def try_minus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """x_{t+1} = argmin { f(x_t + xi), f(x_t - xi) }, v_{t+1} = 0."""
+    reach = _reach(ops, p, s)
+    signed = ops.where(s.descent.value <= value, reach, -reach)
+    return s._replace(x=ops.axpy(signed, s.descent.velocity, s.x), phase=START)
+
+
+def _reach(ops: Ops, p: Parameters, s: State) -> Scalar:
+    return p.descent.nce_length / ops.norm(s.descent.velocity)
+
+
+agd = Part(
+    {
+        START: Phase(iterate, GRADIENT, start),
+        GO: Phase(ahead, BOTH, look_ahead),
+        LOOK: Phase(iterate, BOTH, advance),
+        LOOK_VALUE: Phase(iterate, VALUE, advance),
+        REST: Phase(iterate, NOTHING, start),
+        PLUS: Phase(plus, VALUE, try_plus),
+        MINUS: Phase(minus, VALUE, try_minus),
+    },
+    Settings,
+    lambda ops, x: Memory(ops.times(0.0, x), ops.times(0.0, x), 0.0, 0.0, 0.0),
+)

@@ -1,0 +1,147 @@
+"""The loop on NumPy: budget, finiteness, history, callbacks and the best point live here."""
+
+import math
+from array import array
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsaddle.kernel import ENDS, GRADIENT, Outcome, Parameters, Solver, State
+from unsaddle.ops import numpy as ops
+from unsaddle.ops.numpy import Vector
+from unsaddle.oracle import NotFiniteError, Oracle
+
+
+class History(NamedTuple):
+    """Every look at the function, in order."""
+
+    phase: NDArray[np.str_]
+    """Name of the phase that looked."""
+    value: NDArray[np.float64]
+    """Value there; NaN where it was not asked for."""
+    gradient_norm: NDArray[np.float64]
+    """Norm of the gradient there; NaN where it was not asked for."""
+
+
+class Best(NamedTuple):
+    """The point of the lowest value seen, and that value."""
+
+    x: Vector
+    fun: float
+
+
+class Look(NamedTuple):
+    """The last iterate that was looked at with success, and what was seen there."""
+
+    x: Vector | None
+    value: float | None
+    gradient: Vector | None
+
+
+class BudgetError(Exception):
+    """The next gradient would be one too many."""
+
+
+class Run:
+    """One run of a solver, from a state to its end."""
+
+    def __init__(self, solver: Solver, parameters: Parameters, oracle: Oracle) -> None:
+        """Prepare to run.
+
+        Args:
+            solver: The method's phases.
+            parameters: Its hyperparameters.
+            oracle: The user's function.
+        """
+        self.phases, self.parameters, self.oracle = solver.phases, parameters, oracle
+        self.state: State
+        self.names: list[str] = []
+        self.values, self.norms = array("d"), array("d")
+        self.value = math.nan
+        self.gradient: Vector | None = None
+        self.iterate = Look(None, None, None)
+        self.best: Best | None = None
+        self.iterations = 0
+
+    def go(
+        self,
+        max_gradients: float = math.inf,
+        callback: "Callable[[Run], None] | None" = None,
+        until: Callable[[int], bool] = lambda phase: phase < 0,
+    ) -> Outcome:
+        """Run from ``self.state`` until a kernel ends it, or something else does.
+
+        Args:
+            max_gradients: How many gradients the oracle may give in all.
+            callback: Called with this run after every gradient; StopIteration stops the run.
+            until: Which phase ends the run.
+
+        Returns:
+            How it ended; TESTED where ``until`` ended it before a kernel did.
+        """
+        try:
+            while not until(self.state.phase):
+                self._step(max_gradients, callback)
+        except NotFiniteError:
+            return Outcome.NOT_FINITE
+        except StopIteration:
+            return Outcome.STOPPED
+        except KeyboardInterrupt:
+            return Outcome.INTERRUPTED
+        except BudgetError:
+            return Outcome.BUDGET
+        return ENDS.get(self.state.phase, Outcome.TESTED)
+
+    def _step(self, max_gradients: float, callback: "Callable[[Run], None] | None") -> None:
+        state, parameters = self.state, self.parameters
+        at, needs, update = self.phases[state.phase]
+        if needs:
+            point = at(ops, parameters, state)
+            here = point is state.x
+            self.look(point.copy() if here else point, needs, max_gradients, here, update.__name__)
+        self.state = update(ops, parameters, state, self.value, self.gradient)
+        if needs & GRADIENT:
+            self.iterations += 1
+            if callback is not None:
+                callback(self)
+
+    def look(self, point: Vector, needs: int, max_gradients: float, here: bool, name: str) -> None:
+        """Ask the oracle at a point and take note of the answer.
+
+        Args:
+            point: Where; not to be changed afterwards.
+            needs: What for.
+            max_gradients: How many gradients the oracle may give in all.
+            here: Whether the point is the iterate.
+            name: What for, in the history.
+
+        Raises:
+            BudgetError: If that would take one gradient too many.
+            NotFiniteError: If the answer is NaN or infinite.
+        """
+        if self.oracle.gradients >= max_gradients and self.oracle.costs_gradient(needs):
+            raise BudgetError
+        value, gradient = self.oracle.look(point, needs)
+        norm = math.nan
+        if gradient is not None:
+            norm = ops.norm(gradient)
+            if not norm < math.inf and not np.isfinite(gradient).all():
+                raise NotFiniteError("jac returned NaN or infinity")
+            if needs & GRADIENT:
+                self.gradient = gradient
+        if value is not None:
+            self.value = value
+            if self.best is None or value < self.best.fun:
+                self.best = Best(point, value)
+        if here:
+            self.iterate = Look(point, value, gradient)
+        self.values.append(math.nan if value is None else value)
+        self.norms.append(norm)
+        self.names.append(name)
+
+    @property
+    def history(self) -> History:
+        """Every look so far."""
+        return History(np.array(self.names, np.str_), np.array(self.values), np.array(self.norms))

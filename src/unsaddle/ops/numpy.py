@@ -1,0 +1,93 @@
+"""Vectors as one-dimensional float arrays, updated in place through BLAS; scalars as floats."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+Vector = NDArray[Any]
+
+sqrt = math.sqrt
+log = math.log
+maximum = max
+
+_AXPY: dict[str, Any] = {char: blas.get_blas_funcs("axpy", dtype=char) for char in "df"}
+_DOT: dict[str, Any] = {char: blas.get_blas_funcs("dot", dtype=char) for char in "df"}
+_ROUNDOFF = {"d": 2.0**-53, "f": 2.0**-24}
+_TINY = {"d": 2.0**-1022, "f": 2.0**-126}
+
+
+def dot(x: Vector, y: Vector) -> float:
+    """Inner product."""
+    return _DOT[x.dtype.char](x, y)
+
+
+def norm(x: Vector) -> float:
+    """Euclidean length."""
+    return math.sqrt(_DOT[x.dtype.char](x, x))
+
+
+def axpy(a: float, x: Vector, y: Vector) -> Vector:
+    """y + a x, in y's storage."""
+    return _AXPY[x.dtype.char](x, y, a=a)
+
+
+def scale(a: float, x: Vector) -> Vector:
+    """a x, in x's storage."""
+    return np.multiply(x, a, out=x)
+
+
+def times(a: float, x: Vector) -> Vector:
+    """a x, as a new vector."""
+    return np.multiply(x, a)
+
+
+def add(x: Vector, a: float, y: Vector) -> Vector:
+    """x + a y, as a new vector."""
+    return _AXPY[x.dtype.char](y, x.copy(), a=a)
+
+
+def keep(x: Vector) -> Vector:
+    """Copy x."""
+    return x.copy()
+
+
+def switch(condition: bool, x: Vector, y: Vector) -> Vector:
+    """Choose the vector x where the condition holds, else y."""
+    return x if condition else y
+
+
+def where(condition: bool, a: Any, b: Any) -> Any:
+    """Choose the scalar a where the condition holds, else b."""
+    return a if condition else b
+
+
+def noise(like: Vector, seed: int, episode: int) -> Vector:
+    """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
+    return _stream(seed, episode, 0).standard_normal(like.shape).astype(like.dtype, copy=False)
+
+
+def uniform(like: Vector, seed: int, episode: int) -> float:
+    """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+    return 1.0 - float(_stream(seed, episode, 1).random())
+
+
+def size(x: Vector) -> int:
+    """How many numbers x has."""
+    return x.size
+
+
+def roundoff(x: Vector) -> float:
+    """Unit roundoff of x's precision."""
+    return _ROUNDOFF[x.dtype.char]
+
+
+def tiny(x: Vector) -> float:
+    """Smallest normal number of x's precision."""
+    return _TINY[x.dtype.char]
+
+
+def _stream(seed: int, episode: int, which: int) -> np.random.Generator:
+    return np.random.default_rng((seed, episode, which))

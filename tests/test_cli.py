@@ -1,0 +1,263 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unsaddle import METHODS, Outcome, __version__
+from unsaddle.cli import main
+from unsaddle.landscapes import LANDSCAPES
+
+DEMO = """
+import numpy as np
+
+constant = 1.0
+
+
+def f(x):
+    return x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4
+
+
+def gradient(x):
+    return np.array([x[0], x[1] ** 3 - x[1]])
+
+
+def both(x):
+    return f(x), gradient(x)
+
+
+def broken(x):
+    raise ValueError("the user's mistake")
+
+
+def stopping(x):
+    raise StopIteration
+
+
+def short(x):
+    return x[:1]
+
+
+def infinite(x):
+    return np.inf
+
+
+def interrupted(x):
+    if abs(x[0]) < 0.5:
+        raise KeyboardInterrupt
+    return gradient(x)
+
+
+def bowl(x):
+    return float(x @ x) / 2
+
+
+def bowl_gradient(x):
+    return x
+"""
+CONSTANTS = ["--smoothness", "5.75", "--hessian-lipschitz", "9"]
+START = ["--x0", "1,0", *CONSTANTS]
+
+
+@pytest.fixture(autouse=True)
+def demo(tmp_path, monkeypatch):
+    """Make the demo's folder the current one, and forget the module afterwards."""
+    (tmp_path / "demo_for_cli.py").write_text(DEMO)
+    (tmp_path / "broken-for-cli.py").write_text("raise ValueError('on import')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("demo_for_cli", None)
+
+
+def words(text):
+    return text.replace("demo:", "demo_for_cli:").split()
+
+
+def run(capsys, *argv):
+    code = main(argv)
+    return code, *capsys.readouterr()
+
+
+def test_the_table_of_methods_names_them_all_within_100_columns(capsys):
+    code, out, err = run(capsys, "methods")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert max(map(len, lines)) <= 100
+    assert {line.split()[0] for line in lines if not line.startswith(" ")} >= METHODS.keys()
+    assert lines[0].split("  ")[0] == "method"
+
+
+def test_the_table_of_methods_as_json_is_the_table(capsys):
+    code, out, _ = run(capsys, "methods", "--json")
+    rows = {row.pop("method"): row for row in json.loads(out)}
+    assert code == 0
+    assert rows == {
+        name: {field: getattr(line, field) for field in ("parts", "oracle", "rate", "source")}
+        for name, line in METHODS.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "demo:f --jac demo:gradient",
+        "demo:both --jac true",
+        "demo:both --jac True",
+        "demo_for_cli.py:f --jac demo_for_cli.py:gradient",
+        "demo:f --jac demo:gradient --method pgd --decrease-available 1 --tol 1e-2",
+        "demo:f --jac demo:gradient --tol 1e-3 --curvature-tol 0.2 --failure-probability 0.01",
+        "demo:f --jac demo:gradient --seed 3 --set window=900 --set radius=1e-6 enough=0.4",
+    ],
+)
+def test_minimize_leaves_the_saddle(capsys, text):
+    code, out, err = run(capsys, "minimize", *words(text), *START, "--json")
+    result = json.loads(out)
+    assert (code, err, result["outcome"]) == (0, "", "CERTIFIED")
+    assert result["sentence"] == Outcome.CERTIFIED.value
+    assert result["certificate"]["holds"] is True
+    assert abs(result["x"][1]) == pytest.approx(1, abs=0.02)
+    assert result["value"] == pytest.approx(-0.25, abs=1e-3)
+    assert result["gradient_norm"] <= 1e-2
+    assert result["gradients"] > 0
+
+
+@pytest.mark.parametrize("name", LANDSCAPES)
+def test_a_landscape_needs_no_more_than_its_name(capsys, name):
+    argv = ("minimize", f"landscape:{name}", "--max-gradients", "4000", "--json")
+    code, out, err = run(capsys, *argv)
+    result, scene = json.loads(out), LANDSCAPES[name]()
+    assert err == ""
+    assert (code, result["outcome"]) in ((0, "CERTIFIED"), (1, "BUDGET"))
+    assert result["value"] < scene.value(scene.saddles[0])
+
+
+def test_a_start_at_the_minimum_and_a_negative_number_are_understood(capsys):
+    code, out, _ = run(capsys, "minimize", "landscape:quartic", "--x0", "-2,0", "--json")
+    assert (code, json.loads(out)["x"]) == (0, [-2, 0])
+
+
+def test_what_a_reader_sees(capsys):
+    argv = words("demo:bowl --jac demo:bowl_gradient --smoothness 1 --hessian-lipschitz 1 --x0")
+    code, out, err = run(capsys, "minimize", *argv, ",".join("1" * 11))
+    shown = dict(line.split(None, 1) for line in out.splitlines() if not line.startswith(" "))
+    assert (code, err) == (0, "")
+    assert [*shown] == [
+        "outcome",
+        "sentence",
+        "certificate",
+        "x",
+        "value",
+        "gradient_norm",
+        "gradients",
+        "values",
+    ]
+    assert shown["outcome"] == "CERTIFIED"
+    assert shown["certificate"].startswith("certified: lambda_min > -")
+    assert " ... " in shown["x"]
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "outcome"),
+    [
+        ("demo:f --jac demo:gradient --max-gradients 3", 1, "BUDGET"),
+        ("demo:infinite --jac demo:gradient", 1, "NOT_FINITE"),
+        ("demo:f --jac demo:interrupted", 130, "INTERRUPTED"),
+    ],
+)
+def test_an_end_without_a_certificate(capsys, text, code, outcome):
+    argv = ["minimize", *words(text), *START]
+    got, out, _ = run(capsys, *argv, "--json")
+    result = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert (got, result["outcome"]) == (code, outcome)
+    assert result["certificate"]["curvature"] is None
+    got, out, _ = run(capsys, *argv)
+    assert got == code
+    assert "nan" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "required: command"),
+        ("minimise", "invalid choice: 'minimise'"),
+        ("minimize", "required: fun"),
+        ("minimize demo --x0 1", "'demo' cannot be loaded"),
+        ("minimize demo:absent --x0 1", "has no attribute 'absent'"),
+        ("minimize absent_for_cli:f", "No module named 'absent_for_cli'"),
+        ("minimize absent/for_cli.py:f", "No module named 'for_cli'"),
+        ("minimize broken-for-cli.py:f", "ValueError('on import')"),
+        ("minimize landscape:absent", "'landscape:absent' cannot be loaded"),
+        ("minimize demo:f --x0 1,0", "jac is missing: type --jac MODULE:NAME, or --jac true"),
+        ("minimize demo:f --jac demo:gradient", "x0 is missing: type --x0 1,0"),
+        ("minimize demo:f --jac demo:gradient --x0 1,0", "smoothness is missing"),
+        ("minimize demo:constant --jac demo:gradient START", "fun must be callable, got float"),
+        ("minimize demo:f --jac demo:constant START", "jac must be callable or True"),
+        ("minimize demo:f --jac demo:short START", "shape (1,), expected (2,)"),
+        ("minimize demo:f --jac true START", "fun must return (value, gradient)"),
+        ("minimize landscape:quartic --x0 1,2,3", "x0 has 3 numbers, but quartic has 2"),
+        ("minimize landscape:quartic --x0 1;2", "--x0: invalid point value: '1;2'"),
+        ("minimize landscape:quartic --x0", "--x0: invalid point value: ''"),
+        ("minimize landscape:quartic --method ancdg", "did you mean 'ancgd'"),
+        ("minimize landscape:quartic --tol small", "--tol: invalid float value: 'small'"),
+        ("minimize landscape:quartic --tol -1", "tol=-1.0 was passed"),
+        ("minimize landscape:quartic --set window", "--set: invalid setting value: 'window'"),
+        ("minimize landscape:quartic --set windo=5", "did you mean 'window'"),
+        ("minimize landscape:quartic --seed -1", "seed must be a whole number"),
+    ],
+)
+def test_bad_input_is_one_line_and_the_exit_code_2(capsys, text, message):
+    code, out, err = run(capsys, *words(text.replace("START", " ".join(START))))
+    assert (code, out) == (2, "")
+    assert err.startswith("unsaddle: error: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "last"), [("broken", "ValueError: the user's mistake"), ("stopping", "StopIteration")]
+)
+def test_what_the_users_function_raises_is_shown_with_its_traceback(capsys, name, last):
+    code, out, err = run(capsys, "minimize", *words(f"demo:f --jac demo:{name}"), *START)
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback")
+    assert f"in {name}" in err
+    assert err.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("text", ["demo:f --jac demo:gradient", "demo:both --jac true"])
+def test_a_terminal_sees_progress_and_then_only_the_result(capsys, monkeypatch, text):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, out, err = run(capsys, "minimize", *words(text), *START)
+    assert code == 0
+    assert out.startswith("outcome")
+    assert err.startswith("\r\033[K1 gradients, value ")
+    assert "|gradient| 1" in err
+    assert err.endswith("\r\033[K")
+
+
+@pytest.mark.parametrize("command", [(), ("methods",), ("minimize",)])
+def test_help_is_there(capsys, command):
+    with pytest.raises(SystemExit, match="0"):
+        main([*command, "--help"])
+    assert "usage: " + " ".join(("unsaddle", *command)) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "start"),
+    [
+        (["--version"], 0, f"unsaddle {__version__}"),
+        (["minimize", "landscape:quartic"], 0, "outcome        CERTIFIED"),
+        (["minimize", "demo_for_cli:f"], 2, "unsaddle: error: jac is missing"),
+    ],
+)
+def test_python_m_unsaddle(demo: Path, argv, code, start):
+    done = subprocess.run(
+        [sys.executable, "-m", "unsaddle", *argv], cwd=demo, capture_output=True, text=True
+    )
+    assert done.returncode == code
+    assert (done.stdout + done.stderr).startswith(start)
