@@ -24,7 +24,7 @@ def tilted(f):
     return dataclasses.replace(
         f,
         value=lambda x: f.value(x) + 0.02 * np.tanh(x[0]) ** 3,
-        gradient=lambda x: f.gradient(x) + [0.06 * (np.tanh(x[0]) / np.cosh(x[0])) ** 2, 0.0],
+        gradient=lambda x: np.add(f.gradient(x), (0.06 * (np.tanh(x[0]) / np.cosh(x[0])) ** 2, 0)),
     )
 
 

@@ -242,8 +242,9 @@ def test_the_jump_lemma_on_cubics_that_saturate_rho(slope, rho):
 @pytest.mark.parametrize("method", ["pagd", "ancgd"])
 @pytest.mark.parametrize("name", ["quartic", "cubic", "triangle", "exponential", "wells"])
 def test_the_hamiltonian_never_rises_outside_a_window(method, name):
-    """E = f(x) + |v|^2/(2 eta) falls at every descent step and every NCE, as Lemmas 4, 5 of
-    Jin et al. (2018) have it; only a perturbation may raise it.
+    """E = f(x) + |v|^2/(2 eta) falls at every descent step and every NCE.
+
+    These are Lemmas 4 and 5 of Jin et al. (2018); only a perturbation may raise it.
     """
     f = landscapes.LANDSCAPES[name]()
     p = METHODS[method].from_theory(

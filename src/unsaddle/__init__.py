@@ -2,6 +2,7 @@
 
 from unsaddle.certificate import Certificate
 from unsaddle.certify import certify, find_negative_curvature
+from unsaddle.checkpoint import load, save
 from unsaddle.kernel import Outcome
 from unsaddle.methods import METHODS
 from unsaddle.minimize import minimize, scipy_method
@@ -14,6 +15,8 @@ __all__ = [
     "Outcome",
     "certify",
     "find_negative_curvature",
+    "load",
     "minimize",
+    "save",
     "scipy_method",
 ]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import Run
-from unsaddle.kernel import Parameters, State
+from unsaddle.kernel import Parameters
 from unsaddle.methods import find, override
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
@@ -33,7 +34,7 @@ def minimize(
     smoothness: float = math.nan,  # l
     hessian_lipschitz: float = math.nan,  # rho
     decrease_available: float | None = None,  # Delta_f
-    state: State | None = None,
+    state: Checkpoint | None = None,
     **options: Any,
 ) -> OptimizeResult:
     """Find a point with a small gradient and no negative curvature to speak of.
@@ -54,7 +55,7 @@ def minimize(
         smoothness: Bound on the Hessian's norm.
         hessian_lipschitz: Lipschitz constant of the Hessian.
         decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
-        state: ``result.state`` of an earlier run, to go on from exactly there instead of x0.
+        state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         **options: Single hyperparameters of the method, in place of the paper's.
 
     Returns:
@@ -80,6 +81,7 @@ def minimize(
     if max_gradients is not None and not max_gradients >= 0:
         raise ValueError(f"max_gradients must be >= 0 or None, got {max_gradients!r}")
     request = Request(
+        method=method,
         start=start.copy(),
         limit=math.inf if max_gradients is None else max_gradients,
         curvature_tol=curvature_tol,
@@ -91,7 +93,10 @@ def minimize(
     solver = find(method).solver
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(solver, parameters, oracle)
-    run.state = solver.start(ops, parameters, start, int(seed)) if state is None else _own(state)
+    if state is None:
+        run.state = solver.start(ops, parameters, start, int(seed))
+    else:
+        _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
     try:
         return conclude(run, run.go(request.limit, _adapt(callback)), request)
     except Exception as error:
@@ -143,13 +148,28 @@ def _parameters(
     return override(chosen.from_theory(**constants, n=x0.size), options)
 
 
-def _own(state: State) -> State:
-    """Copy the vectors of a state, which the run will write into."""
-    if isinstance(state, np.ndarray):
-        return state.copy()
-    if isinstance(state, tuple):
-        return type(state)(*map(_own, state))
-    return state
+def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
+    """Check that a checkpoint fits the call that is to go on from it."""
+    if not isinstance(checkpoint, Checkpoint):
+        raise TypeError(f"state must be result.state, got {type(checkpoint).__name__}")
+    if checkpoint.method != method:
+        raise ValueError(
+            f"state is of method {checkpoint.method!r}: pass method={checkpoint.method!r}"
+        )
+    if checkpoint.state.x.shape != x0.shape:
+        raise ValueError(
+            f"state has {checkpoint.state.x.size} variables and x0 has {x0.size}: pass the same x0"
+        )
+    return checkpoint
+
+
+def _own(tree: Any) -> Any:
+    """Copy the vectors of a checkpoint, which the run will write into."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, tuple):
+        return type(tree)(*map(_own, tree))
+    return tree
 
 
 def _adapt(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:

@@ -8,6 +8,7 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
 from unsaddle.certify import SEARCHES, read_search, search, search_settings
+from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import Best, BudgetError, Run
 from unsaddle.kernel import GRADIENT, VALUE, Outcome
 from unsaddle.ops.numpy import Vector
@@ -22,6 +23,7 @@ STATUS = {Outcome.CERTIFIED: 0} | {
 class Request(NamedTuple):
     """What the user asked for."""
 
+    method: str
     start: Vector
     limit: float
     curvature_tol: float | None
@@ -55,11 +57,10 @@ def conclude(run: Run, outcome: Outcome, request: Request) -> OptimizeResult:
             ended, request.gamma, request.failure_probability, ended.escape.steps
         )
     if outcome in (Outcome.CERTIFIED, Outcome.TESTED, Outcome.REFUTED, Outcome.JUMP_FAILED):
-        x = ended.x
-        value = _value(run, x)
+        at = Best(ended.x, _value(run, ended.x))
     else:
-        x, value = _lowest(run, outcome, request)
-    return _result(run, outcome, certificate, x, value)
+        at = _lowest(run, outcome, request)
+    return _result(run, request, outcome, certificate, at)
 
 
 def interim(run: Run, request: Request) -> OptimizeResult:
@@ -72,13 +73,14 @@ def interim(run: Run, request: Request) -> OptimizeResult:
     Returns:
         The result so far.
     """
-    x, value = _lowest(run, Outcome.INTERRUPTED, request)
-    return _result(run, Outcome.INTERRUPTED, _undecided(request), x, value)
+    at = _lowest(run, Outcome.INTERRUPTED, request)
+    return _result(run, request, Outcome.INTERRUPTED, _undecided(request), at)
 
 
 def _result(
-    run: Run, outcome: Outcome, certificate: Certificate, x: Vector, value: float
+    run: Run, request: Request, outcome: Outcome, certificate: Certificate, at: Best
 ) -> OptimizeResult:
+    x, value = at
     seen = run.iterate
     jac = seen.gradient if seen.x is not None and np.array_equal(seen.x, x) else None
     best = run.best
@@ -100,7 +102,7 @@ def _result(
         history=run.history,
         best=best,
         parameters=run.parameters,
-        state=run.state,
+        state=Checkpoint(request.method, run.state, run.value, run.gradient),
     )
 
 

@@ -1,0 +1,92 @@
+"""A run that stopped, kept so that it can go on bit for bit; in memory or in a file."""
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unsaddle.kernel import Parameters, State
+from unsaddle.methods import find
+from unsaddle.ops import numpy as ops
+from unsaddle.ops.numpy import Vector
+
+
+class Checkpoint(NamedTuple):
+    """A method's state and the last answers it was given."""
+
+    method: str
+    state: State
+    value: float
+    gradient: Vector | None
+
+
+def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
+    """Write a checkpoint to a file, whole or not at all.
+
+    Args:
+        checkpoint: ``result.state`` of any run.
+        path: The file, by custom ``*.npz``; one of that name is replaced.
+
+    Raises:
+        TypeError: If it is not a checkpoint.
+    """
+    if not isinstance(checkpoint, Checkpoint):
+        raise TypeError(f"save takes result.state, got {type(checkpoint).__name__}")
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **dict(_leaves("", checkpoint)))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Checkpoint:
+    """Read a checkpoint from a file; nothing in it is executed.
+
+    Args:
+        path: The file that ``save`` wrote.
+
+    Returns:
+        The checkpoint, for ``minimize(..., state=...)``.
+
+    Raises:
+        ValueError: If the file is not a checkpoint.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            leaves = dict(file)
+        method = str(leaves["method"])
+        x = leaves["state.x"]
+        blank = find(method).solver.start(ops, Parameters(0.0, None, None), x, 0)
+        gradient = leaves.get("gradient")
+        form = Checkpoint(method, blank, 0.0, x if gradient is not None else None)
+        return _fill("", form, leaves)
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{os.fspath(path)} is not a checkpoint of unsaddle: {error}") from error
+
+
+def _leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
+    """Name every leaf of nested named tuples by its path."""
+    if hasattr(tree, "_fields"):
+        for field in tree._fields:
+            yield from _leaves(f"{name}.{field}".lstrip("."), getattr(tree, field))
+    elif tree is not None:
+        yield name, np.asarray(tree)
+
+
+def _fill(name: str, form: Any, leaves: dict[str, Any]) -> Any:
+    """Put the leaves back into nested named tuples of the same form."""
+    if hasattr(form, "_fields"):
+        fields = ((f"{name}.{f}".lstrip("."), getattr(form, f)) for f in form._fields)
+        return type(form)(*(_fill(path, part, leaves) for path, part in fields))
+    if form is None:
+        return None
+    leaf = leaves[name]
+    return leaf if leaf.ndim else leaf.item()
