@@ -19,7 +19,7 @@ EIGENVALUES: dict[str, list[float]] = {
     "one of many": [-0.5, *np.linspace(0.0, 3.0, 39)],
 }
 LARGEST = 3.0
-each_search = pytest.mark.parametrize("method", ["nc", "anc"])
+each_search = pytest.mark.parametrize("method", ["lanczos", "anc", "nc"])
 each_precision = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 

@@ -110,7 +110,7 @@ def test_the_table_of_methods_as_json_is_the_table(capsys):
         "demo_for_cli.py:f --jac demo_for_cli.py:gradient",
         "demo:f --jac demo:gradient --method pgd --decrease-available 1 --tol 1e-2",
         "demo:f --jac demo:gradient --tol 1e-3 --curvature-tol 0.2 --failure-probability 0.01",
-        "demo:f --jac demo:gradient --seed 3 --set window=900 --set radius=1e-6 enough=0.4",
+        "demo:f --jac demo:gradient --seed 3 --method ancgd --set window=900 radius=1e-6 enough=0.4",
     ],
 )
 def test_minimize_leaves_the_saddle(capsys, text):
@@ -194,7 +194,7 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize landscape:absent", "'landscape:absent' cannot be loaded"),
         ("minimize demo:f --x0 1,0", "jac is missing: type --jac MODULE:NAME, or --jac true"),
         ("minimize demo:f --jac demo:gradient", "x0 is missing: type --x0 1,0"),
-        ("minimize demo:f --jac demo:gradient --x0 1,0", "smoothness is missing"),
+        ("minimize demo:f --jac demo:gradient --x0 1,0 --method ancgd", "smoothness is missing"),
         ("minimize demo:constant --jac demo:gradient START", "fun must be callable, got float"),
         ("minimize demo:f --jac demo:constant START", "jac must be callable or True"),
         ("minimize demo:f --jac demo:short START", "shape (1,), expected (2,)"),
@@ -206,7 +206,7 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize landscape:quartic --tol small", "--tol: invalid float value: 'small'"),
         ("minimize landscape:quartic --tol -1", "tol=-1.0 was passed"),
         ("minimize landscape:quartic --set window", "--set: invalid setting value: 'window'"),
-        ("minimize landscape:quartic --set windo=5", "did you mean 'window'"),
+        ("minimize landscape:quartic --method ancgd --set windo=5", "did you mean 'window'"),
         ("minimize landscape:quartic --seed -1", "seed must be a whole number"),
     ],
 )

@@ -40,34 +40,81 @@ class Sight(NamedTuple):
     curvature_tol: Scalar  # gamma, as certified
     rate: Scalar  # the curvature that the growth counts with
     needed: Scalar  # the growth that certifies
+    asked: Scalar  # gamma, before floating point had its say
 
 
-NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0)
+NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def sight(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar) -> Sight:
+def sight(
+    ops: Ops,
+    x: Vector,
+    gradient: Vector,
+    episode: Scalar,
+    *,
+    radius: Scalar,
+    smoothness: Scalar,
+    hessian_lipschitz: Scalar,
+    curvature_tol: Scalar,
+    failure_probability: Scalar,
+) -> Sight:
     """Work out what a search can see at x, where the gradient is given.
 
     Args:
         ops: The backend.
-        settings: With radius, smoothness, hessian_lipschitz, curvature_tol, failure_probability.
+        x: Centre of the search.
+        gradient: The gradient there.
+        episode: The number j of this search in its run, from 1.
+        radius: The length r over which gradients are differenced.
+        smoothness: The size of the Hessian, l.
+        hessian_lipschitz: How fast it changes, rho.
+        curvature_tol: The gamma to certify.
+        failure_probability: The delta of the whole run.
+
+    Returns:
+        Error and curvature in force, and the growth needed.
+    """
+    rounding = _rounding(ops, x, gradient, radius, smoothness)
+    error = hessian_lipschitz * radius / 2 + 2 * rounding / radius
+    asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
+    share = failure_probability * 6 / (math.pi * episode) ** 2
+    needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
+    rigorous = error * needed <= curvature_tol / 4
+    rate = curvature_tol - ops.where(rigorous, error * needed, error)
+    return Sight(radius, error, curvature_tol, rate, needed, asked)
+
+
+def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar) -> Sight:
+    """Give the sight at settings' radius, or at the least radius that floating point allows.
+
+    Args:
+        ops: The backend.
+        settings: With the other arguments of ``sight``.
         x: Centre of the search.
         gradient: The gradient there.
         episode: The number j of this search in its run, from 1.
 
     Returns:
-        Radius, error and curvature in force, and the growth needed.
+        What the search can see.
     """
-    rho, reach = settings.hessian_lipschitz, ops.norm(x) + settings.radius
-    rounding = 4 * ops.roundoff(x) * (ops.norm(gradient) + settings.smoothness * reach)
-    radius = ops.maximum(settings.radius, 2 * ops.sqrt(rounding / rho))
-    error = rho * radius / 2 + 2 * rounding / radius
-    curvature_tol = ops.maximum(settings.curvature_tol, 4 * error)
-    share = settings.failure_probability * 6 / (math.pi * episode) ** 2
-    needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
-    rigorous = error * needed <= curvature_tol / 4
-    rate = curvature_tol - ops.where(rigorous, error * needed, error)
-    return Sight(radius, error, curvature_tol, rate, needed)
+    l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
+    rounding = _rounding(ops, x, gradient, settings.radius, l)
+    return sight(
+        ops,
+        x,
+        gradient,
+        episode,
+        radius=ops.maximum(settings.radius, 2 * ops.sqrt(rounding / rho)),
+        smoothness=l,
+        hessian_lipschitz=rho,
+        curvature_tol=settings.curvature_tol,
+        failure_probability=settings.failure_probability,
+    )
+
+
+def _rounding(ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar) -> Scalar:
+    """e_g = 4 roundoff (|g| + l (|x| + r))."""
+    return 4 * ops.roundoff(x) * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
 
 
 @dataclass(frozen=True)
@@ -91,6 +138,8 @@ class Certificate:
 
     def __str__(self) -> str:
         """Say it in one sentence."""
+        if math.isnan(self.curvature_tol):
+            return f"undecided: nothing is known of the curvature. {self.note}".strip()
         claim = f"lambda_min > -{_up(self.curvature_tol)}"
         verdict = {
             True: f"certified: {claim}, wrong with probability at most "

@@ -6,9 +6,11 @@ from typing import Any
 
 from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
-from unsaddle.driver import BudgetError, Run
+from unsaddle.driver import BudgetError, Look, Run
 from unsaddle.escapes.anc import anc
-from unsaddle.escapes.nc import SEARCH, nc
+from unsaddle.escapes.lanczos import lanczos
+from unsaddle.escapes.nc import nc
+from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import (
     BEGIN,
     CERTIFIED,
@@ -19,18 +21,17 @@ from unsaddle.kernel import (
     State,
     compose,
 )
-from unsaddle.methods import ENOUGH, nearest
+from unsaddle.methods import ENOUGH, FINEST, nearest
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
-from unsaddle.oracle import Oracle, point
+from unsaddle.oracle import NotFiniteError, Oracle, point, whole
+from unsaddle.theory import check
 
-SEARCHES: dict[str, Part] = {"nc": nc, "anc": anc}
-PROBES = 4  # power steps, two gradients each, that estimate l and rho
-MARGIN = 1.5  # what the estimate of l is multiplied by
-FINEST = 1e-4  # default curvature_tol, as a share of l
-GROWTH = {
-    True: "Growth certificate, rigorous against any gradient error up to the floor.",
-    False: "Growth certificate, practical: gradient errors are rounding, not malice.",
+SEARCHES: dict[str, Part] = {"lanczos": lanczos, "anc": anc, "nc": nc}
+SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by
+NOTES = {
+    True: "rigorous against any gradient error up to the floor.",
+    False: "practical: gradient errors are rounding, not malice.",
 }
 
 
@@ -68,7 +69,7 @@ def certify(
 def find_negative_curvature(
     grad: Callable[[Vector], Any],
     x: Any,
-    method: str = "anc",
+    method: str = "lanczos",
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
@@ -79,7 +80,8 @@ def find_negative_curvature(
     Args:
         grad: The gradient.
         x: Any point.
-        method: ``anc`` (accelerated) or ``nc``.
+        method: ``lanczos`` (fewest gradients), or the paper's ``anc`` and ``nc``, which keep three
+            vectors however long they take.
         curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
@@ -90,97 +92,140 @@ def find_negative_curvature(
 
     Raises:
         ValueError: If an argument is out of range; the message names it.
+        NotFiniteError: If the gradient is NaN or infinite.
         KeyboardInterrupt: If that came while searching.
     """
     if method not in SEARCHES:
         raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
-    if curvature_tol is not None and not curvature_tol > 0:
-        raise ValueError(f"curvature_tol must be positive or None, got {curvature_tol!r}")
-    if not 0 < failure_probability <= 1:
-        raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
+    given = {"failure_probability": failure_probability}
+    check(given if curvature_tol is None else {**given, "curvature_tol": curvature_tol})
+    whole("seed", seed)
+    limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     x = point(x, "x")
-    limit = math.inf if max_gradients is None else max_gradients
-    run = Run(compose(gd, SEARCHES[method]), Parameters(0.0, None, None), Oracle(None, grad, (), x))
+    run = Run(compose(gd, lanczos), Parameters(0.0, None, None), Oracle(None, grad, (), x, "grad"))
+    run.iterate = Look(x, None, None)
+    delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
     try:
-        smoothness, hessian_lipschitz = _constants(run, x, seed, limit)
+        run.look(x.copy(), GRADIENT, limit, here=True, name="estimate")
+        outcome = look_around(run, x, curvature_tol or 0.0, delta, int(seed), 0, limit, method)
     except BudgetError:
         return Certificate(
-            None, curvature_tol or math.nan, 1.0, math.nan, None, run.oracle.gradients,
-            "The budget did not even allow an estimate of the largest curvature.",
-        )  # fmt: skip
-    settings = search_settings(
-        method, smoothness, hessian_lipschitz, curvature_tol or FINEST * smoothness,
-        failure_probability * math.pi**2 / 6, x,
-    )  # fmt: skip
-    outcome = search(run, SEARCHES[method], settings, x, seed, 0, limit)
+            None, curvature_tol or math.nan, 1.0, math.nan, None, 0, "The budget did not suffice."
+        )
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
-    return read_search(run.state, curvature_tol, failure_probability, run.oracle.gradients)
+    if outcome is Outcome.NOT_FINITE:
+        raise NotFiniteError("grad returned NaN or infinity")
+    return read_search(run.state, failure_probability, run.oracle.gradients)
 
 
-def search(
-    run: Run, part: Part, settings: Any, x: Vector, seed: int, episode: int, limit: float
+def look_around(
+    run: Run,
+    x: Vector,
+    curvature_tol: float,
+    failure_probability: float,
+    seed: int,
+    episode: int,
+    limit: float,
+    method: str = "lanczos",
+    callback: Callable[[Run], None] | None = None,
 ) -> Outcome:
-    """Run one search at x, where ``run.gradient`` is the gradient, and stop before any jump.
+    """Search at x, where ``run.gradient`` is the gradient, and stop before any jump.
+
+    Lanczos comes first; where its memory is full, or another search is asked for, that follows
+    with what Lanczos has learnt of the Hessian.
 
     Args:
         run: Whose oracle is asked, whose history goes on, and whose state is replaced.
-        part: The escape.
-        settings: Its settings.
         x: Centre of the search.
+        curvature_tol: The gamma to certify, or zero.
+        failure_probability: The delta of the whole run.
         seed: Of the noise.
         episode: Searches before this one.
         limit: How many gradients the oracle may give in all.
+        method: Which search.
+        callback: Called after every gradient.
 
     Returns:
         How it ended; TESTED if the search is over, but certified nothing.
     """
+    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, 0.0, 0.0)
+    gradient = run.gradient
+    short = method != "lanczos"
+    outcome = search(run, lanczos, settings, x, seed, episode, limit, callback, short)
+    undecided = outcome is Outcome.TESTED and run.state.phase != MEASURE
+    if undecided:
+        run.gradient = gradient
+        follows = "anc" if method == "lanczos" else method
+        settings = follow(run.state, follows, failure_probability)
+        outcome = search(
+            run, SEARCHES[follows], settings, x, seed, run.state.episode, limit, callback
+        )
+    return outcome
+
+
+def search(
+    run: Run,
+    part: Part,
+    settings: Any,
+    x: Vector,
+    seed: int,
+    episode: int,
+    limit: float,
+    callback: Callable[[Run], None] | None = None,
+    short: bool = False,
+) -> Outcome:
+    """Run one search at x and stop before any jump, or, if ``short``, after four steps."""
     solver, run.parameters = compose(gd, part), Parameters(0.0, None, settings)
     run.phases = solver.phases
-    state = solver.start(ops, run.parameters, x, seed)
-    run.state = state._replace(phase=BEGIN, episode=episode)
-    return run.go(limit, until=lambda phase: phase not in (BEGIN, SEARCH))
+    run.state = solver.start(ops, run.parameters, x, seed)._replace(phase=BEGIN, episode=episode)
+
+    def over(phase: int) -> bool:
+        return phase < 0 or phase == MEASURE or (short and run.state.escape.steps >= 4)
+
+    return run.go(limit, callback, until=over)
 
 
-def search_settings(
-    method: str,
-    smoothness: float,
-    hessian_lipschitz: float,
-    curvature_tol: float,
-    failure_probability: float,
-    x: Vector,
-) -> Any:
-    """Give a search at x that is as fast as the growth certificate allows: eta = 1/l."""
-    friction = (
-        {}
-        if method == "nc"
-        else {"search_friction": min(0.5, 0.5 * math.sqrt(curvature_tol / smoothness))}
-    )
-    decades = math.log(math.sqrt(2 * x.size / math.pi) / failure_probability * 10)
-    rate = smoothness / curvature_tol
+def follow(state: State, method: str, failure_probability: float) -> Any:
+    """Give the settings of a search that goes on where Lanczos has left off.
+
+    Args:
+        state: In which Lanczos ended; its Ritz values say how large the Hessian is.
+        method: The search to follow, ``anc`` or ``nc``.
+        failure_probability: The delta of the whole run.
+
+    Returns:
+        The settings.
+    """
+    e, seen = state.escape, state.escape.sight
+    k = e.steps
+    row = abs(e.diagonal[:k]) + e.beside[:k]
+    row[1:] += e.beside[: k - 1]
+    smoothness = max(SPREAD * float(row.max()), 4 * seen.error, ops.sqrt(ops.tiny(state.x)))
+    gamma = min(float(seen.curvature_tol), smoothness)
+    rate = smoothness / gamma
+    decades = math.log(10 * seen.needed * (1 + state.episode) ** 2)
+    friction = {"search_friction": 0.5 / math.sqrt(rate)} if method == "anc" else {}
     return SEARCHES[method].settings(
         search_step=1 / smoothness,
-        radius=math.sqrt(ops.roundoff(x)) * max(1.0, ops.norm(x)),
-        window=math.ceil(50 * (rate if method == "nc" else math.sqrt(rate)) * decades),
+        radius=seen.radius,
+        window=math.ceil(50 * (math.sqrt(rate) if method == "anc" else rate) * decades),
         enough=ENOUGH,
         length=0.0,
         decrease=0.0,
-        curvature_tol=curvature_tol,
+        curvature_tol=float(seen.curvature_tol),
         failure_probability=failure_probability,
         smoothness=smoothness,
-        hessian_lipschitz=hessian_lipschitz,
+        hessian_lipschitz=(2 * seen.error + e.strange) / seen.radius + ops.tiny(state.x),
         **friction,
     )
 
 
-def read_search(
-    state: State, asked: float | None, failure_probability: float, gradients: int
-) -> Certificate:
+def read_search(state: State, failure_probability: float, gradients: int) -> Certificate:
     """Say what a search has shown.
 
     Args:
         state: In which it ended.
-        asked: The curvature_tol that the user asked for, if any.
         failure_probability: Over the whole run.
         gradients: That it took.
 
@@ -190,42 +235,25 @@ def read_search(
     e, seen = state.escape, state.escape.sight
     refuted = e.curvature + seen.error <= -seen.curvature_tol / 2
     holds = True if state.phase == CERTIFIED else False if refuted else None
-    rigorous = seen.error * seen.needed <= seen.curvature_tol / 4
-    notes = [GROWTH[bool(rigorous)]] if holds else []
-    if asked is not None and seen.curvature_tol > asked:
+    notes = ["The budget did not suffice."]
+    if holds is not None:
+        kind = "Lanczos" if hasattr(e, "basis") else "Growth"
+        mode = NOTES[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
+        notes = [f"{kind} certificate, {mode}"] if holds else []
+    if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
         notes.append(
-            f"curvature_tol was raised from {asked:.3g} to {seen.curvature_tol:.3g}: "
+            f"curvature_tol was raised from {seen.asked:.3g} to {seen.curvature_tol:.3g}: "
             "floating point cannot see less."
         )
+    lowest = e.curvature
+    if lowest == math.inf and hasattr(e, "basis") and e.steps:
+        lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,
         curvature_tol=float(seen.curvature_tol),
         failure_probability=failure_probability if holds is not False else 0.0,
-        curvature=float(e.curvature),
+        curvature=float(lowest),
         direction=e.direction / ops.norm(e.direction) if holds is False else None,
         gradients=gradients,
         note=" ".join(notes),
     )
-
-
-def _constants(run: Run, x: Vector, seed: int, limit: float) -> tuple[float, float]:
-    """Estimate l and rho at x from second differences of the gradient along power iterates."""
-    run.look(x.copy(), GRADIENT, limit, here=True, name="estimate")
-    centre = run.gradient
-    assert centre is not None
-    length = max(1.0, ops.norm(x))
-    radius = ops.roundoff(x) ** (1 / 3) * length
-    u = ops.noise(x, seed, 0)
-    smoothness = hessian_lipschitz = ops.tiny(x)
-    for _ in range(PROBES):
-        u = ops.scale(1 / max(ops.norm(u), ops.tiny(x)), u)
-        sides = []
-        for side in (radius, -radius):
-            run.look(ops.add(x, side, u), GRADIENT, limit, here=False, name="estimate")
-            sides.append(run.gradient)
-        bend, skew = (sides[0] - sides[1]) / (2 * radius), sides[0] + sides[1] - 2 * centre
-        smoothness = max(smoothness, MARGIN * ops.norm(bend))
-        hessian_lipschitz = max(hessian_lipschitz, ops.norm(skew) / radius**2)
-        u = bend
-    run.gradient = centre
-    return smoothness, max(hessian_lipschitz, 1e-8 * smoothness / length)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unsaddle.kernel import ENDS, GRADIENT, Outcome, Parameters, Solver, State
+from unsaddle.kernel import ENDS, GRADIENT, TRIAL, Outcome, Parameters, Solver, State
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle
@@ -35,13 +35,17 @@ class Best(NamedTuple):
 class Look(NamedTuple):
     """The last iterate that was looked at with success, and what was seen there."""
 
-    x: Vector | None
+    x: Vector
     value: float | None
     gradient: Vector | None
 
 
 class BudgetError(Exception):
     """The next gradient would be one too many."""
+
+
+class StoppedError(Exception):
+    """The callback asked to stop."""
 
 
 class Run:
@@ -61,7 +65,7 @@ class Run:
         self.values, self.norms = array("d"), array("d")
         self.value = math.nan
         self.gradient: Vector | None = None
-        self.iterate = Look(None, None, None)
+        self.iterate: Look
         self.best: Best | None = None
         self.iterations = 0
 
@@ -86,7 +90,7 @@ class Run:
                 self._step(max_gradients, callback)
         except NotFiniteError:
             return Outcome.NOT_FINITE
-        except StopIteration:
+        except StoppedError:
             return Outcome.STOPPED
         except KeyboardInterrupt:
             return Outcome.INTERRUPTED
@@ -105,7 +109,10 @@ class Run:
         if needs & GRADIENT:
             self.iterations += 1
             if callback is not None:
-                callback(self)
+                try:
+                    callback(self)
+                except StopIteration as stop:
+                    raise StoppedError from stop
 
     def look(self, point: Vector, needs: int, max_gradients: float, here: bool, name: str) -> None:
         """Ask the oracle at a point and take note of the answer.
@@ -123,17 +130,20 @@ class Run:
         """
         if self.oracle.gradients >= max_gradients and self.oracle.costs_gradient(needs):
             raise BudgetError
-        value, gradient = self.oracle.look(point, needs)
-        norm = math.nan
-        if gradient is not None:
-            norm = ops.norm(gradient)
-            if not norm < math.inf and not np.isfinite(gradient).all():
-                raise NotFiniteError("jac returned NaN or infinity")
-            if needs & GRADIENT:
-                self.gradient = gradient
+        try:
+            value, gradient = self.oracle.look(point, needs)
+            norm = math.nan if gradient is None else ops.norm(gradient)
+            if gradient is not None and not norm < math.inf and not np.isfinite(gradient).all():
+                raise NotFiniteError(f"{self.oracle.name} returned NaN or infinity")
+        except NotFiniteError:
+            if not needs & TRIAL:
+                raise
+            value, gradient, norm = math.inf, np.zeros_like(point), math.nan
+        if gradient is not None and needs & GRADIENT:
+            self.gradient = gradient
         if value is not None:
             self.value = value
-            if self.best is None or value < self.best.fun:
+            if value < (math.inf if self.best is None else self.best.fun):
                 self.best = Best(point, value)
         if here:
             self.iterate = Look(point, value, gradient)

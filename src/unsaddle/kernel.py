@@ -36,11 +36,12 @@ Scalar = Any
 Ops = Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
+TRIAL = 4  # ... and that it can do with an infinite value, if there is none
 
 START, GO = 0, 1  # the phases every descent has
 BEGIN = 16  # the phase every escape has: the descent reports here
 
-CERTIFIED, TESTED, JUMP_FAILED = -1, -2, -3  # how a kernel can end a run
+CERTIFIED, TESTED, JUMP_FAILED, STALLED, UNBOUNDED = -1, -2, -3, -4, -5  # how a kernel ends a run
 
 
 class Phase(NamedTuple):
@@ -152,6 +153,11 @@ class Outcome(Enum):
         "The method's own termination test passed, but there is negative curvature at x: "
         "certificate.direction shows where."
     )
+    STALLED = (
+        "No further progress: the gradient is above tol, but the function does not change any more "
+        "in floating point."
+    )
+    UNBOUNDED = "The function falls without end: it seems to have no minimum in this direction."
     INTERRUPTED = "Interrupted from the keyboard; the best point so far is x."
     STOPPED = "The callback asked to stop; the best point so far is x."
     BUDGET = "max_gradients was reached before a second-order point was certified."
@@ -161,4 +167,6 @@ ENDS = {
     CERTIFIED: Outcome.CERTIFIED,
     TESTED: Outcome.TESTED,
     JUMP_FAILED: Outcome.JUMP_FAILED,
+    STALLED: Outcome.STALLED,
+    UNBOUNDED: Outcome.UNBOUNDED,
 }

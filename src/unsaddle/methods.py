@@ -1,17 +1,22 @@
-"""The table of methods: name -> descent x escape, as Table 1 of Zhang & Li (2021) has it."""
+"""The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
 
 import difflib
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from unsaddle import theory
 from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
+from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.escapes.anc import anc
+from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.perturb import perturb
 from unsaddle.kernel import Parameters, Part, Solver, compose
 
+SMOOTH = ("smoothness", "hessian_lipschitz")
+FINEST = 1e-4  # the curvature to certify, as a share of the largest, where nothing else is said
 ENOUGH = 0.5  # a measured curvature of -gamma/2 refutes the claim "above -gamma" for all purposes
 
 
@@ -21,6 +26,7 @@ class Method(NamedTuple):
     descent: Part
     escape: Part
     theory: Callable[..., Parameters]
+    constants: tuple[str, ...]
     parts: str
     oracle: str
     rate: str
@@ -34,10 +40,10 @@ class Method(NamedTuple):
     def from_theory(
         self,
         *,
-        smoothness: float,  # l
-        hessian_lipschitz: float,  # rho
         tol: float,  # eps
         n: int,
+        smoothness: float | None = None,  # l
+        hessian_lipschitz: float | None = None,  # rho
         failure_probability: float = 1e-3,  # delta
         decrease_available: float | None = None,  # Delta_f
         curvature_tol: float | None = None,  # gamma
@@ -45,10 +51,10 @@ class Method(NamedTuple):
         """Give the paper's parameters for a function with the given constants.
 
         Args:
-            smoothness: Bound on the Hessian's norm.
-            hessian_lipschitz: Lipschitz constant of the Hessian.
             tol: Gradient norm to reach.
             n: Number of variables.
+            smoothness: Bound on the Hessian's norm.
+            hessian_lipschitz: Lipschitz constant of the Hessian.
             failure_probability: Chance of a false certificate over the whole run.
             decrease_available: Bound on f(x0) - min f, of which PGD and PAGD need the logarithm.
                 With it, a search of the other methods may fail with the probability that their
@@ -57,23 +63,31 @@ class Method(NamedTuple):
 
         Returns:
             The parameters of the descent and of the escape.
+
+        Raises:
+            ValueError: If a constant that the method needs is missing.
         """
-        gamma = curvature_tol or theory.curvature(hessian_lipschitz=hessian_lipschitz, tol=tol)
-        return self.theory(
-            smoothness=smoothness,
-            hessian_lipschitz=hessian_lipschitz,
-            tol=tol,
-            n=n,
-            failure_probability=failure_probability,
-            decrease_available=decrease_available,
-            curvature_tol=gamma,
-        )
+        given = {
+            "smoothness": smoothness,
+            "hessian_lipschitz": hessian_lipschitz,
+            "tol": tol,
+            "n": n,
+            "failure_probability": failure_probability,
+            "decrease_available": decrease_available,
+            "curvature_tol": curvature_tol,
+        }
+        for name in self.constants:
+            if given[name] is None:
+                raise ValueError(f"{name} is missing: this method needs it; pass {name}=<a bound>")
+        return self.theory(**given)
 
 
 def _search(
     *, smoothness, hessian_lipschitz, n, failure_probability, decrease_available, curvature_tol, tol
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Give the constants of a search for curvature_tol, and the settings all searches share."""
+    if curvature_tol is None:
+        curvature_tol = theory.curvature(hessian_lipschitz=hessian_lipschitz, tol=tol)
     target = curvature_tol**2 / hessian_lipschitz  # the eps whose sqrt(rho eps) is curvature_tol
     constants = {
         "smoothness": smoothness,
@@ -123,13 +137,13 @@ def _ancgd(**given: Any) -> Parameters:
 
 
 def _pgd(**given: Any) -> Parameters:
-    found = theory.pgd(**_baseline("pgd", given))
+    found = theory.pgd(**_baseline(given))
     escape = perturb.settings(radius=found.radius, window=found.steps, decrease=found.decrease)
     return Parameters(found.tolerance, gd.settings(step=found.step), escape)
 
 
 def _pagd(**given: Any) -> Parameters:
-    found = theory.pagd(**_baseline("pagd", given))
+    found = theory.pagd(**_baseline(given))
     escape = perturb.settings(
         radius=found.radius, window=found.steps, decrease=found.energy_quantum
     )
@@ -140,20 +154,40 @@ def _accelerated(found: Any) -> Any:
     return agd.settings(**{name: getattr(found, name) for name in agd.settings._fields})
 
 
-def _baseline(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    if given["decrease_available"] is None:
-        raise ValueError(
-            f"decrease_available is missing: {name} needs a bound on f(x0) - min f; "
-            "pass decrease_available=<a number>, its logarithm is all that counts"
-        )
+def _baseline(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "curvature_tol"}
 
 
+def _auto(
+    *, smoothness, hessian_lipschitz, n, failure_probability, decrease_available, curvature_tol, tol
+) -> Parameters:
+    search = lanczos.settings(
+        enough=ENOUGH,
+        finest=0.0 if hessian_lipschitz else FINEST,
+        curvature_tol=curvature_tol or 0.0,
+        failure_probability=failure_probability,
+        smoothness=smoothness or 0.0,
+        hessian_lipschitz=hessian_lipschitz or 0.0,
+    )
+    return Parameters(tol, lbfgs.settings(), search)
+
+
 METHODS: dict[str, Method] = {
+    "auto": Method(
+        lbfgs,
+        lanczos,
+        _auto,
+        (),
+        "L-BFGS x Lanczos, nothing to know",
+        "gradient, value",
+        "none proven for the descent",
+        "Liu & Nocedal (1989), Lanczos (1950), and this package",
+    ),
     "pgd": Method(
         gd,
         perturb,
         _pgd,
+        (*SMOOTH, "decrease_available"),
         "gradient descent x uniform perturbation",
         "gradient, value at the test",
         "log^4(n) / eps^2",
@@ -163,6 +197,7 @@ METHODS: dict[str, Method] = {
         agd,
         perturb,
         _pagd,
+        (*SMOOTH, "decrease_available"),
         "accelerated descent + NCE x uniform perturbation",
         "gradient, value",
         "log^6(n) / eps^1.75",
@@ -172,6 +207,7 @@ METHODS: dict[str, Method] = {
         gd,
         nc,
         _pgd_nc,
+        SMOOTH,
         "gradient descent x negative curvature finding",
         "gradient, value at the jump",
         "log(n) / eps^2",
@@ -181,6 +217,7 @@ METHODS: dict[str, Method] = {
         agd,
         anc,
         _ancgd,
+        SMOOTH,
         "accelerated descent + NCE x accelerated negative curvature finding",
         "gradient, value",
         "log(n) / eps^1.75",
@@ -232,8 +269,9 @@ def override(parameters: Parameters, options: dict[str, Any]) -> Parameters:
     for name, value in options.items():
         if name not in known:
             raise TypeError(f"option {name!r} is unknown; {nearest(name, known)}")
-        if not isinstance(value, int | float) or not value >= 0:
+        if not isinstance(value, Real) or not value >= 0:  # type: ignore[operator]
             raise ValueError(f"option {name} must be a number >= 0, got {value!r}")
+    options = {k: int(v) if isinstance(v, Integral) else float(v) for k, v in options.items()}
     descent = descent._replace(**{k: v for k, v in options.items() if k in descent._fields})
     escape = escape._replace(**{k: v for k, v in options.items() if k in escape._fields})
     return parameters._replace(descent=descent, escape=escape)

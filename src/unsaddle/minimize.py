@@ -1,5 +1,6 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
+import contextlib
 import inspect
 import math
 from collections.abc import Callable
@@ -9,20 +10,22 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.checkpoint import Checkpoint
-from unsaddle.driver import Run
-from unsaddle.kernel import Parameters
+from unsaddle.driver import Look, Run
 from unsaddle.methods import find, override
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
-from unsaddle.oracle import Oracle, point
+from unsaddle.oracle import Oracle, point, whole
 from unsaddle.result import Request, conclude, interim
+from unsaddle.theory import check
+
+OPTIONAL = ("smoothness", "hessian_lipschitz", "curvature_tol", "decrease_available")
 
 
 def minimize(
     fun: Callable[..., Any],
     x0: Any,
     args: tuple[Any, ...] = (),
-    method: str = "ancgd",
+    method: str = "auto",
     jac: Callable[..., Any] | bool | None = None,
     tol: float = 1e-5,  # eps
     curvature_tol: float | None = None,  # gamma
@@ -31,8 +34,8 @@ def minimize(
     max_gradients: int | None = None,
     callback: Callable[..., Any] | None = None,
     *,
-    smoothness: float = math.nan,  # l
-    hessian_lipschitz: float = math.nan,  # rho
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
     decrease_available: float | None = None,  # Delta_f
     state: Checkpoint | None = None,
     **options: Any,
@@ -64,9 +67,10 @@ def minimize(
         only if a certificate holds at x.
 
     Raises:
-        ValueError: If an argument is out of range; the message names it.
+        TypeError: If fun cannot be called; a wrong argument is named by the error it gets.
     """
     start = point(x0)
+    chosen = find(method)
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -75,32 +79,27 @@ def minimize(
         "failure_probability": failure_probability,
         "decrease_available": decrease_available,
     }
-    parameters = _parameters(method, start, constants, options)
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
-    if max_gradients is not None and not max_gradients >= 0:
-        raise ValueError(f"max_gradients must be >= 0 or None, got {max_gradients!r}")
-    request = Request(
-        method=method,
-        start=start.copy(),
-        limit=math.inf if max_gradients is None else max_gradients,
-        curvature_tol=curvature_tol,
-        failure_probability=failure_probability,
-        smoothness=smoothness,
-        hessian_lipschitz=hessian_lipschitz,
-        tol=tol,
-    )
-    solver = find(method).solver
+    check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
+    parameters = override(chosen.from_theory(**constants, n=start.size), options)
+    whole("seed", seed)
+    limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
-    run = Run(solver, parameters, oracle)
+    run = Run(chosen.solver, parameters, oracle)
     if state is None:
-        run.state = solver.start(ops, parameters, start, int(seed))
+        run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:
         _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
+    run.iterate = Look(run.state.x.copy(), None, None)
+    gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
+    request = Request(method, run.state.x.copy(), limit, gamma, failure_probability)
+    report = _adapt(callback)
     try:
-        return conclude(run, run.go(request.limit, _adapt(callback)), request)
+        return conclude(run, run.go(limit, report), request, report)
     except Exception as error:
-        error.unsaddle = interim(run, request)  # type: ignore[attr-defined]
+        with contextlib.suppress(AttributeError):  # the user's exception may take none
+            error.unsaddle = interim(run, request)  # type: ignore[attr-defined]
         raise
 
 
@@ -130,22 +129,11 @@ def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult
         **options: Any,
     ) -> OptimizeResult:
         for name, given in (("bounds", bounds), ("constraints", constraints)):
-            if given is not None and given != ():
+            if given is not None and not (isinstance(given, tuple | list) and not given):
                 raise ValueError(f"{name} are not supported by unsaddle's {method}: leave them out")
         return minimize(fun, x0, args, method, jac, callback=callback, **{**parameters, **options})
 
     return solve
-
-
-def _parameters(
-    method: str, x0: Vector, constants: dict[str, Any], options: dict[str, Any]
-) -> Parameters:
-    """Give the method's parameters from the constants, with single ones replaced."""
-    chosen = find(method)
-    for name in ("smoothness", "hessian_lipschitz"):
-        if constants[name] is None or constants[name] != constants[name]:
-            raise ValueError(f"{name} is missing: {method} needs it; pass {name}=<a bound>")
-    return override(chosen.from_theory(**constants, n=x0.size), options)
 
 
 def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
@@ -160,6 +148,8 @@ def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
         raise ValueError(
             f"state has {checkpoint.state.x.size} variables and x0 has {x0.size}: pass the same x0"
         )
+    if checkpoint.state.x.dtype != x0.dtype:
+        raise ValueError(f"state is of {checkpoint.state.x.dtype} and x0 of {x0.dtype}")
     return checkpoint
 
 
@@ -184,10 +174,11 @@ def _adapt(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:
         modern = False
 
     def call(run: Run) -> None:
-        seen = run.iterate
-        x = np.array(seen.x)
+        x = run.state.x.copy()
         if modern:
-            fun = math.nan if seen.value is None else seen.value
+            seen = (run.iterate[:2], run.best or (x, None))
+            known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
+            fun = known[0] if known else math.nan
             callback(intermediate_result=OptimizeResult(x=x, fun=fun, nit=run.iterations))
         else:
             callback(x)

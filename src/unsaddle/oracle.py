@@ -1,6 +1,7 @@
 """The user's function, guarded: every answer is checked, converted and counted."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ class Oracle:
         jac: Callable[..., Any] | bool | None,
         args: tuple[Any, ...],
         x0: Vector,
+        name: str = "jac",
     ) -> None:
         """Take the function apart, without calling it.
 
@@ -30,21 +32,24 @@ class Oracle:
             jac: Gradient, or True.
             args: Further arguments of both.
             x0: A point, for its shape and precision.
+            name: What the user calls the gradient.
 
         Raises:
             TypeError: If ``fun`` or ``jac`` cannot be called.
         """
         if fun is not None and not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
-        if jac is not True and not callable(jac):
+        if not callable(jac) and (fun is None or jac is not True):
+            hint = "" if fun is None else " or True (fun then returns value and gradient)"
             raise TypeError(
-                f"jac must be callable or True (fun then returns value and gradient), got {jac!r}; "
-                "pass jac=<function that returns the gradient>"
+                f"{name} must be callable{hint}, got {jac!r}; "
+                f"pass {name}=<function that returns the gradient>"
             )
+        self.name = name
         self.fun, self.jac, self.args = fun, jac, args
         self.shape, self.dtype = x0.shape, x0.dtype
         self.values = self.gradients = 0
-        self.checked = False
+        self.checked = 0
 
     def costs_gradient(self, needs: int) -> bool:
         """Say whether a look takes a gradient: with jac=True every look does."""
@@ -63,13 +68,12 @@ class Oracle:
         Raises:
             ValueError: If the user's function changed the point.
         """
-        before = None if self.checked else point.copy()
+        before = point.copy() if needs & ~self.checked else None
         value = gradient = None
         if self.jac is True:
-            answer = self.fun(point, *self.args)  # type: ignore[misc]
             self.values += 1
             self.gradients += 1
-            value, gradient = self._both(answer)
+            value, gradient = self._both(self.fun(point, *self.args))  # type: ignore[misc]
         else:
             if needs & VALUE:
                 self.values += 1
@@ -78,9 +82,10 @@ class Oracle:
                 self.gradients += 1
                 gradient = self._gradient(self.jac(point, *self.args))  # type: ignore[operator]
         if before is not None:
-            self.checked = True
+            self.checked |= needs
             if not np.array_equal(before, point):
-                raise ValueError("fun or jac changed its argument x in place; work on x.copy()")
+                who = self.name if self.fun is None else f"fun or {self.name}"
+                raise ValueError(f"{who} changed its argument x in place; work on x.copy()")
         return value, gradient
 
     def _both(self, answer: Any) -> tuple[float, Vector]:
@@ -93,10 +98,12 @@ class Oracle:
 
     def _value(self, answer: Any) -> float:
         if type(answer) is not float:
-            if np.ndim(answer) != 0 or np.iscomplexobj(answer):
+            given = _array(answer)
+            if given is None or given.ndim != 0 or given.dtype.kind not in "fiu":
+                shape = "" if given is None else f" of shape {given.shape}"
                 raise TypeError(
-                    "fun must return one real number, got "
-                    f"{type(answer).__name__} of shape {np.shape(answer)}; return float(...)"
+                    f"fun must return one real number, got {type(answer).__name__}{shape}; "
+                    "return float(...), or pass jac=True if fun returns (value, gradient)"
                 )
             answer = float(answer)
         if not -np.inf < answer < np.inf:
@@ -104,10 +111,11 @@ class Oracle:
         return answer
 
     def _gradient(self, answer: Any) -> Vector:
-        given = np.asarray(answer)
-        if given.shape != self.shape:
+        given = _array(answer)
+        if given is None or given.shape != self.shape:
+            shape = "ragged" if given is None else given.shape
             raise ValueError(
-                f"jac returned an array of shape {given.shape}, expected {self.shape} like x0"
+                f"{self.name} returned an array of shape {shape}, expected {self.shape} like x0"
             )
         if given.dtype != self.dtype:
             self._check_precision(given.dtype)
@@ -115,11 +123,11 @@ class Oracle:
 
     def _check_precision(self, dtype: np.dtype[Any]) -> None:
         if dtype.kind not in "fiu":
-            raise TypeError(f"jac must return real numbers, got dtype {dtype}")
+            raise TypeError(f"{self.name} must return real numbers, got dtype {dtype}")
         if dtype.kind == "f" and dtype.itemsize < self.dtype.itemsize:
             raise TypeError(
-                f"jac returned {dtype} for an x0 of {self.dtype}: the curvature would be measured "
-                f"in noise; pass x0.astype({dtype.name!r}), or return {self.dtype}"
+                f"{self.name} returned {dtype} for an x0 of {self.dtype}: the curvature would be "
+                f"measured in noise; pass x0.astype({dtype.name!r}), or return {self.dtype}"
             )
 
 
@@ -153,6 +161,33 @@ def point(x0: Any, name: str = "x0") -> Vector:
     if not np.isfinite(given).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity at {_first_bad(given)}")
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
+
+
+def _array(answer: Any) -> Vector | None:
+    """Give an answer as an array, None if it is no array at all."""
+    try:
+        return np.asarray(answer)
+    except ValueError:
+        return None
+
+
+def whole(name: str, number: Any, most: str = "") -> Any:
+    """Check a whole number >= 0.
+
+    Args:
+        name: Of the argument.
+        number: What came.
+        most: What else may come, for the message.
+
+    Returns:
+        The number.
+
+    Raises:
+        ValueError: If it is negative, a fraction or no number.
+    """
+    if not isinstance(number, Real) or float(number) < 0 or not float(number).is_integer():
+        raise ValueError(f"{name} must be a whole number >= 0{most}, got {number!r}")
+    return number
 
 
 def _first_bad(x: Vector) -> str:

@@ -1,15 +1,20 @@
 """From a run that ended to the result a user reads."""
 
+import contextlib
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
-from unsaddle.certify import SEARCHES, read_search, search, search_settings
+from unsaddle.certify import follow, look_around, read_search, search
 from unsaddle.checkpoint import Checkpoint
-from unsaddle.driver import Best, BudgetError, Run
+from unsaddle.driver import Best, BudgetError, Look, Run
+from unsaddle.escapes import lanczos
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import GRADIENT, VALUE, Outcome
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError
@@ -18,6 +23,9 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
+CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
+
+Callback = Callable[[Run], None] | None
 
 
 class Request(NamedTuple):
@@ -26,39 +34,32 @@ class Request(NamedTuple):
     method: str
     start: Vector
     limit: float
-    curvature_tol: float | None
+    gamma: float  # curvature_tol, or what follows from the constants, or zero
     failure_probability: float
-    smoothness: float
-    hessian_lipschitz: float
-    tol: float
-
-    @property
-    def gamma(self) -> float:
-        """Curvature to certify."""
-        return self.curvature_tol or math.sqrt(self.hessian_lipschitz * self.tol)
 
 
-def conclude(run: Run, outcome: Outcome, request: Request) -> OptimizeResult:
+def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -> OptimizeResult:
     """Settle what the run has shown, and at which point.
 
     Args:
         run: Which ended.
         outcome: How.
         request: What was asked for.
+        callback: Called after every gradient.
 
     Returns:
         The result.
     """
-    certificate, ended = _undecided(request), run.state
-    if outcome is Outcome.TESTED:
-        outcome, certificate = _confirm(run, request)
-    elif outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED):
-        certificate = read_search(
-            ended, request.gamma, request.failure_probability, ended.escape.steps
-        )
-    if outcome in (Outcome.CERTIFIED, Outcome.TESTED, Outcome.REFUTED, Outcome.JUMP_FAILED):
-        at = Best(ended.x, _value(run, ended.x))
-    else:
+    certificate = undecided(request)
+    while outcome is Outcome.TESTED:
+        outcome, certificate = _confirm(run, request, callback)
+        if outcome is Outcome.REFUTED and run.state.phase == MEASURE:  # a way down: take it
+            outcome, certificate = run.go(request.limit, callback), undecided(request)
+    ended = run.state
+    if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
+        certificate = read_search(ended, request.failure_probability, ended.escape.steps)
+    at, outcome = _settle(run, outcome, request)
+    if outcome in CUT_SHORT:
         at = _lowest(run, outcome, request)
     return _result(run, request, outcome, certificate, at)
 
@@ -74,7 +75,12 @@ def interim(run: Run, request: Request) -> OptimizeResult:
         The result so far.
     """
     at = _lowest(run, Outcome.INTERRUPTED, request)
-    return _result(run, request, Outcome.INTERRUPTED, _undecided(request), at)
+    return _result(run, request, Outcome.INTERRUPTED, undecided(request), at)
+
+
+def undecided(request: Request) -> Certificate:
+    """Give the certificate of a run that has shown nothing of the second order."""
+    return Certificate(None, request.gamma or math.nan, 1.0, math.nan, None, 0, "")
 
 
 def _result(
@@ -84,13 +90,13 @@ def _result(
     seen = run.iterate
     jac = seen.gradient if seen.x is not None and np.array_equal(seen.x, x) else None
     best = run.best
-    if best is None or not best.fun < value:
-        best = Best(x, value)
+    if best is None or best.fun > value:
+        best = at
     message = outcome.value if certificate.holds is None else f"{outcome.value} {certificate}"
     return OptimizeResult(
         x=x,
         fun=value,
-        jac=np.full_like(x, math.nan) if jac is None else jac,
+        jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
         success=outcome is Outcome.CERTIFIED,
         status=STATUS[outcome],
         message=message,
@@ -106,53 +112,76 @@ def _result(
     )
 
 
-def _confirm(run: Run, request: Request) -> tuple[Outcome, Certificate]:
-    """Put the growth certificate behind a method's own termination test."""
-    tested, method_parameters = run.state, run.parameters
-    before = run.oracle.gradients
-    settings = search_settings(
-        "anc",
-        request.smoothness,
-        request.hessian_lipschitz,
-        request.gamma,
-        request.failure_probability,
-        tested.x,
-    )
+def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
+    """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
+    tested, own, phases = run.state, run.parameters, run.phases
+    before, delta = run.oracle.gradients, request.failure_probability
+    full = isinstance(tested.escape, lanczos.Memory)
     try:
-        run.look(tested.x.copy(), GRADIENT, request.limit, here=True, name="confirm")
-    except (BudgetError, NotFiniteError):
-        return Outcome.TESTED, _undecided(request)
-    search(run, SEARCHES["anc"], settings, tested.x, tested.seed, tested.episode, request.limit)
-    certificate = read_search(
-        run.state, request.gamma, request.failure_probability, run.oracle.gradients - before
-    )
-    run.state, run.parameters = tested, method_parameters
-    outcomes = {True: Outcome.CERTIFIED, False: Outcome.REFUTED, None: Outcome.TESTED}
+        if full:
+            run.gradient = tested.escape.gradient.copy()
+            settings, place = follow(tested, "anc", delta), (tested.x, tested.seed, tested.episode)
+            end = search(run, anc, settings, *place, request.limit, callback)
+        else:
+            run.look(tested.x.copy(), GRADIENT, request.limit, here=True, name="confirm")
+            end = look_around(
+                run, tested.x, request.gamma, delta, tested.seed, tested.episode, request.limit,
+                callback=callback,
+            )  # fmt: skip
+    except NotFiniteError:
+        end = Outcome.NOT_FINITE
+    except KeyboardInterrupt:
+        end = Outcome.INTERRUPTED
+    except BudgetError:
+        end = Outcome.BUDGET
+    found, run.state, run.parameters, run.phases = run.state, tested, own, phases
+    if end in CUT_SHORT:
+        return end, undecided(request)
+    certificate = read_search(found, delta, run.oracle.gradients - before)
+    if full and certificate.holds is False:
+        known = tested.escape._replace(
+            direction=certificate.direction,
+            curvature=certificate.curvature,
+            sight=found.escape.sight,
+        )
+        run.state = tested._replace(escape=known, phase=MEASURE, episode=found.episode)
+    outcomes = {True: Outcome.CERTIFIED, False: Outcome.REFUTED, None: Outcome.BUDGET}
     return outcomes[certificate.holds], certificate
 
 
-def _undecided(request: Request) -> Certificate:
-    return Certificate(None, request.gamma, 1.0, math.nan, None, 0, "")
+def _settle(run: Run, outcome: Outcome, request: Request) -> tuple[Best, Outcome]:
+    """Give the point at which a kernel ended, with its value."""
+    if outcome in CUT_SHORT:
+        return Best(run.state.x, math.nan), outcome
+    x, value = run.state.x.copy(), math.nan
+    known = getattr(run.state.escape, "gradient", None)
+    same = np.array_equal(run.iterate.x, x)
+    if known is not None and (run.iterate.gradient is None or not same):
+        run.iterate = Look(x, run.iterate.value if same else None, known.copy())
+    try:
+        value = _value(run, x, request.limit)
+    except NotFiniteError:
+        outcome = Outcome.NOT_FINITE
+    except (BudgetError, KeyboardInterrupt):
+        pass
+    return Best(x, value), outcome
 
 
-def _value(run: Run, x: Vector) -> float:
+def _value(run: Run, x: Vector, limit: float) -> float:
     """Give the value at x, from memory where it was seen, else by one more call."""
     for seen, value in (run.iterate[:2], run.best or (None, None)):
         if seen is not None and value is not None and np.array_equal(seen, x):
             return value
-    try:
-        run.look(x.copy(), VALUE, math.inf, here=False, name="report")
-    except NotFiniteError:
-        return math.nan
+    run.look(x.copy(), VALUE, limit, here=False, name="report")
     return run.value
 
 
 def _lowest(run: Run, outcome: Outcome, request: Request) -> Best:
-    """Give the lowest point of an unfinished run: of those with values, the iterate and x0."""
+    """Give the lowest point of a run cut short: of those with values, the iterate and x0."""
     iterate = request.start if run.iterate.x is None else run.iterate.x
-    if outcome is Outcome.INTERRUPTED or run.oracle.jac is True:
-        known = run.best or Best(iterate, math.nan)
-        return known if run.iterate.value is not None or run.best else Best(iterate, math.nan)
-    for x in (iterate, request.start):
-        _value(run, x)
-    return run.best or Best(iterate, math.nan)
+    if outcome is not Outcome.INTERRUPTED and run.oracle.jac is not True:
+        for x in (iterate, request.start):
+            with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
+                _value(run, x, math.inf)
+    best = run.best or Best(iterate, math.nan)
+    return Best(best.x.copy(), best.fun)

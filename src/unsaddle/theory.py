@@ -60,7 +60,8 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _check(words: Mapping[str, Any]) -> dict[str, float]:
+def check(words: Mapping[str, Any]) -> dict[str, float]:
+    """Check words that formulas take, and give them as Python numbers."""
     for word, value in words.items():
         holds, expected = _EXPECTED.get(word, _POSITIVE)
         if not (isinstance(value, Real) and isfinite(value) and holds(value)):
@@ -88,7 +89,7 @@ def _checked(formula: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(formula)
     def call(*args: _P.args, **words: _P.kwargs) -> _T:
         explicit.bind(*args, **words)
-        words.update(_check(words))
+        words.update(check(words))
         return formula(*args, **words)
 
     call.__signature__ = explicit  # type: ignore[attr-defined]

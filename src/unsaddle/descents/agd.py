@@ -1,6 +1,6 @@
 """Accelerated gradient descent with negative curvature exploitation (NCE).
 
-Source: Algorithm 2, lines 10 to 12 and 15 to 19, and Algorithm 6 of Zhang & Li (2021), which take
+Source: Algorithm 2, lines 9 to 11 and 14 to 17, and Algorithm 6 of Zhang & Li (2021), which take
 both from Jin, Netrapalli & Jordan (2018).
 
 Differences from the paper:
@@ -47,6 +47,10 @@ class Memory(NamedTuple):
     def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
         """|v|^2 / (2 eta): with f(x) it makes the Hamiltonian E."""
         return ops.dot(self.velocity, self.velocity) / (2 * p.step)
+
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho as met on the way: not measured."""
+        return 0.0, 0.0
 
 
 class Settings(NamedTuple):

@@ -28,6 +28,10 @@ class Memory(NamedTuple):
         """Zero: there is no momentum."""
         return 0.0
 
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho as met on the way: not measured."""
+        return 0.0, 0.0
+
 
 class Settings(NamedTuple):
     """Hyperparameters."""

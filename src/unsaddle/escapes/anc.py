@@ -1,14 +1,14 @@
 """Accelerated negative curvature finding: the window of ANCGD.
 
-Source: Algorithm 2, lines 3 to 8 and 10 to 14, and Proposition 4 of Zhang & Li (2021); the jump
-(line 9) is in ``jump.py``, the descent between windows in ``descents/agd.py``.
+Source: Algorithm 2, lines 3 to 7 and 9 to 13, and Proposition 5 of Zhang & Li (2021); the jump
+(line 8) is in ``jump.py``, the descent between windows in ``descents/agd.py``.
 
 Differences from the paper:
 
 1. The state keeps the offsets x_t - x~ and z_t - x~: where r' << |x~| the points lose their digits.
-2. Line 14 divides x_{t+1} by |z_{t+1} - x~| *before* z_{t+1} is rescaled, so that x and z shrink by
+2. Line 13 divides x_{t+1} by |z_{t+1} - x~| *before* z_{t+1} is rescaled, so that x and z shrink by
    one factor; print overwrites z first.
-3. "Never perturbed" is not t_perturb = 0, which in print fires the jump of line 7 without a
+3. "Never perturbed" is not t_perturb = 0, which in print fires the jump of line 6 without a
    direction; and the trigger of line 3 waits T', not T.
 4. r' = (delta_0/32) sqrt(pi eps/(rho n)): print has a quantity that is not a length.
 5. The window ends early by the same two rules as Algorithm 1 in ``nc.py``, and r' has its floor.
@@ -17,7 +17,7 @@ Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sight
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
@@ -72,7 +72,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_t, z_t ~ Unif(B(r')) about x~, zeta = g(x~)."""
     s = s._replace(episode=s.episode + 1)
-    seen = sight(ops, p.escape, s.x, gradient, s.episode)
+    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
     offset = ops.scale(seen.radius, ball(ops, s))
     search = Memory(
         gradient=ops.keep(gradient),
@@ -96,7 +96,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
-    e, (radius, error, curvature_tol, rate, needed) = s.escape, s.escape.sight
+    e, (radius, error, curvature_tol, rate, needed, _) = s.escape, s.escape.sight
     keep = 1 - p.escape.search_friction
     bend = ops.axpy(-1.0, e.gradient, gradient)  # H (z - x~)
     curvature = ops.dot(e.ahead, bend) / e.extent**2

@@ -1,4 +1,4 @@
-"""The jump along a direction of negative curvature: Lemma 5 of Zhang & Li (2021).
+"""The jump along a direction of negative curvature: Lemma 6 of Zhang & Li (2021).
 
 Shared by every escape that ends in a direction e. Differences from the paper:
 

@@ -15,7 +15,7 @@ Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sight
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
@@ -73,7 +73,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         steps=0,
         growth=1.0,
         curvature=inf,
-        sight=sight(ops, p.escape, s.x, gradient, s.episode),
+        sight=sharpest(ops, p.escape, s.x, gradient, s.episode),
         leap=NO_LEAP,
     )
     return s._replace(escape=search, phase=SEARCH)
@@ -86,7 +86,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_{t+1} = y_t - (|y_t|/(l r)) (g(x~ + r y_t/|y_t|) - g(x~))."""
-    e, (radius, error, curvature_tol, rate, needed) = s.escape, s.escape.sight
+    e, (radius, error, curvature_tol, rate, needed, _) = s.escape, s.escape.sight
     bend = ops.axpy(-1.0, e.gradient, gradient)  # r H y
     curvature = ops.dot(e.direction, bend) / radius
     found = curvature + error <= -p.escape.enough * curvature_tol

@@ -19,6 +19,11 @@ is what ``dot`` returns. Every backend is a module with the same functions:
 ``size(x)``               how many numbers x has
 ``roundoff(x)``           the unit roundoff of x's precision
 ``tiny(x)``               the smallest normal number of that precision
+``shelf(x, k)``           room for k vectors like x; ``put(shelf, i, x)``, ``pick(shelf, i)``
+``against(shelf, k, x)``  inner products of x with the first k vectors of a shelf
+``mix(shelf, k, c)``      their sum, weighted by c
+``blank(x, k)``           room for k scalars; ``record(row, i, a)`` puts one there
+``ritz(a, b, k)``         lowest eigenpair of the leading k x k part of a tridiagonal matrix
 ========================  ==========================================================================
 
 *Consumed* means: after the call the kernel does not look at that argument again. That one promise

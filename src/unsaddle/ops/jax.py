@@ -88,3 +88,54 @@ def _dtype(x: Vector) -> Any:
 
 def _key(seed: Any, episode: Any, which: int) -> Any:
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), episode), which)
+
+
+def shelf(x: Vector, places: int) -> Vector:
+    """Room for so many vectors like x, all zero."""
+    return jax.tree.map(lambda leaf: jnp.zeros((places, *leaf.shape), leaf.dtype), x)
+
+
+def put(shelf: Vector, i: Any, x: Vector) -> Vector:
+    """The shelf with x in place i."""
+    return jax.tree.map(lambda rows, leaf: rows.at[i].set(leaf), shelf, x)
+
+
+def pick(shelf: Vector, i: Any) -> Vector:
+    """The vector in place i."""
+    return jax.tree.map(lambda rows: rows[i], shelf)
+
+
+def against(shelf: Vector, filled: Any, x: Vector) -> Any:
+    """Inner products of x with the first vectors of a shelf, the other places zero."""
+    products = jax.tree.map(lambda rows, leaf: jnp.tensordot(rows, leaf, leaf.ndim), shelf, x)
+    return _leading(sum(jax.tree.leaves(products)), filled)
+
+
+def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
+    """Weighted sum of the first vectors of a shelf."""
+    return jax.tree.map(lambda rows: jnp.tensordot(_leading(weights, filled), rows, 1), shelf)
+
+
+def blank(like: Vector, places: int) -> Any:
+    """Room for so many scalars, all zero."""
+    return jnp.zeros(places, _dtype(like))
+
+
+def record(row: Any, i: Any, a: Any) -> Any:
+    """The row with a in place i."""
+    return row.at[i].set(a)
+
+
+def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
+    """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+    places = jnp.arange(len(diagonal))
+    linked = jnp.where(places[:-1] + 1 < filled, beside[:-1], 0)
+    outside = jnp.where(places < filled, diagonal, jnp.inf)
+    largest = 1 + 3 * jnp.max(jnp.abs(_leading(diagonal, filled)) + jnp.abs(beside))
+    matrix = jnp.diag(jnp.minimum(outside, largest))
+    values, vectors = jnp.linalg.eigh(matrix + jnp.diag(linked, 1) + jnp.diag(linked, -1))
+    return values[0], vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
+
+
+def _leading(row: Any, filled: Any) -> Any:
+    return jnp.where(jnp.arange(len(row)) < filled, row, 0)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
+from scipy.linalg import blas, eigh_tridiagonal
 
 Vector = NDArray[Any]
 
@@ -91,3 +91,52 @@ def tiny(x: Vector) -> float:
 
 def _stream(seed: int, episode: int, which: int) -> np.random.Generator:
     return np.random.default_rng((seed, episode, which))
+
+
+def shelf(x: Vector, places: int) -> Vector:
+    """Room for so many vectors like x, all zero."""
+    return np.zeros((places, x.size), x.dtype)
+
+
+def put(shelf: Vector, i: int, x: Vector) -> Vector:
+    """The shelf with x in place i; consumes the shelf."""
+    shelf[i] = x
+    return shelf
+
+
+def pick(shelf: Vector, i: int) -> Vector:
+    """The vector in place i, to be read only."""
+    return shelf[i]
+
+
+def against(shelf: Vector, filled: int, x: Vector) -> Vector:
+    """Inner products of x with the first vectors of a shelf, the other places zero."""
+    products = np.zeros(len(shelf), x.dtype)
+    products[:filled] = shelf[:filled] @ x
+    return products
+
+
+def mix(shelf: Vector, filled: int, weights: Vector) -> Vector:
+    """Weighted sum of the first vectors of a shelf, as a new vector."""
+    return weights[:filled] @ shelf[:filled]
+
+
+def blank(like: Vector, places: int) -> Vector:
+    """Room for so many scalars, all zero."""
+    return np.zeros(places, like.dtype)
+
+
+def record(row: Vector, i: int, a: float) -> Vector:
+    """The row with a in place i; consumes the row."""
+    row[i] = a
+    return row
+
+
+def ritz(diagonal: Vector, beside: Vector, filled: int) -> tuple[float, Vector]:
+    """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+    values, vectors = eigh_tridiagonal(
+        diagonal[:filled], beside[: filled - 1], select="i", select_range=(0, 0)
+    )
+    weights = np.zeros(len(diagonal), diagonal.dtype)
+    weights[:filled] = vectors[:, 0] * (-1 if vectors[0, 0] < 0 else 1)
+    return float(values[0]), weights

@@ -1,0 +1,170 @@
+"""Limited-memory BFGS with a Wolfe line search: the descent that needs no constants.
+
+Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``wolfe.py``.
+
+Choices:
+
+1. The direction is the two-loop recursion over the last ten pairs (s, y), scaled by s'y/y'y.
+2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
+3. A line search that fails forgets the pairs and starts along the gradient; if that fails too, or
+   if ten steps in a row change nothing that floating point can see, the descent has stalled.
+4. While it descends it measures the curvature it meets, |y|/|s|, and the change of curvature, by
+   the error of the trapezoidal rule, 12 |f(x+s) - f(x) - s'(g + g_+)/2| / |s|^3, both of which
+   fade by a tenth per step. Neither costs a gradient.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+from unsaddle.descents.wolfe import Line, accepts, along, narrow
+from unsaddle.kernel import (
+    BOTH,
+    GO,
+    NOTHING,
+    STALLED,
+    START,
+    TRIAL,
+    UNBOUNDED,
+    Ops,
+    Parameters,
+    Part,
+    Phase,
+    Scalar,
+    State,
+    Vector,
+    iterate,
+)
+
+TRY = 2
+PAIRS, TRIES, IDLE, FADE = 10, 20, 10, 0.9
+
+
+class Memory(NamedTuple):
+    """Where the descent is, and what it has seen on the way."""
+
+    gradient: Vector  # g(x)
+    direction: Vector  # d
+    steps: Vector  # the last s
+    bends: Vector  # the last y
+    count: Scalar  # pairs so far
+    value: Scalar  # f(x)
+    line: Line
+    idle: Scalar  # steps since f last fell visibly
+    curvature: Scalar  # l, as met
+    change: Scalar  # rho, as met
+
+    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
+        """Zero: there is no momentum."""
+        return 0.0
+
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho, as met on the way."""
+        return self.curvature, self.change
+
+
+class Settings(NamedTuple):
+    """None."""
+
+
+def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """d = -g, without a past."""
+    d, norm = s.descent, ops.maximum(ops.norm(gradient), ops.tiny(gradient))
+    t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, ops.tiny(gradient)), 1 / norm)
+    fresh = d._replace(
+        gradient=ops.keep(gradient),
+        direction=ops.times(-1.0, gradient),
+        steps=ops.scale(0.0, d.steps),
+        bends=ops.scale(0.0, d.bends),
+        count=0,
+        value=value,
+        line=along(value, -norm * norm, t),
+        idle=0,
+    )
+    phase = ops.where(norm <= s.tolerance, s.report, TRY)
+    return s._replace(descent=fresh, phase=phase)
+
+
+def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """d = -H g, with H from the last pairs by the two-loop recursion."""
+    d = s.descent
+    newest = [(d.count - 1 - j) % PAIRS for j in range(PAIRS)]
+    pairs = [(ops.pick(d.steps, i), ops.pick(d.bends, i)) for i in newest]
+    inverse = [_inverse(ops, ops.dot(step, bend)) for step, bend in pairs]
+    q, weights = ops.times(-1.0, d.gradient), []
+    for (step, bend), r in zip(pairs, inverse, strict=True):
+        weights.append(r * ops.dot(step, q))
+        q = ops.axpy(-weights[-1], bend, q)
+    step, bend = pairs[0]
+    q = ops.scale(ops.dot(step, bend) * _inverse(ops, ops.dot(bend, bend)), q)
+    for (step, bend), r, w in reversed([*zip(pairs, inverse, weights, strict=True)]):
+        q = ops.axpy(w - r * ops.dot(bend, q), step, q)
+    small = ops.norm(d.gradient) <= s.tolerance
+    slope = ops.dot(q, d.gradient)
+    return s._replace(
+        descent=d._replace(direction=q, line=along(d.value, slope, 1.0)),
+        phase=ops.where(small, s.report, ops.where(slope < 0, TRY, START)),
+    )
+
+
+def trial(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x + t d."""
+    return ops.add(s.x, s.descent.line.t, s.descent.direction)
+
+
+def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Take the step where the Wolfe conditions hold, else try another t."""
+    d, line = s.descent, s.descent.line
+    slope = ops.dot(gradient, d.direction)
+    noise = 8 * ops.roundoff(s.x) * ops.maximum(abs(value), abs(d.value))
+    taken = accepts(ops, line, value, slope, noise)
+    bend = ops.add(gradient, -1.0, d.gradient)
+    step = ops.times(line.t, d.direction)
+    i = d.count % PAIRS
+    length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
+    error = abs(value - d.value - line.t * (slope + line.slope) / 2)
+    change = ops.where(error > 8 * noise, 12 * error / length / length / length, 0.0)
+    left = s.left - 1
+    idle = ops.where(d.value - value > noise, 0, d.idle + 1)
+    after = d._replace(
+        gradient=ops.switch(taken, ops.keep(gradient), d.gradient),
+        steps=ops.put(d.steps, i, ops.switch(taken, step, ops.keep(ops.pick(d.steps, i)))),
+        bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
+        count=ops.where(taken, d.count + 1, d.count),
+        value=ops.where(taken, value, d.value),
+        line=narrow(ops, line, value, slope),
+        idle=ops.where(taken, idle, d.idle),
+        curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
+        change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),
+    )
+    onward = ops.where(left <= 0, s.report, ops.where(idle >= IDLE, STALLED, GO))
+    endless = (line.high == inf) & (value < line.low_value)
+    gives_up = ops.where(endless, UNBOUNDED, ops.where(d.count > 0, START, STALLED))
+    again = ops.where(line.tries + 1 >= TRIES, gives_up, TRY)
+    return s._replace(
+        x=ops.axpy(ops.where(taken, line.t, 0.0), d.direction, s.x),
+        descent=after,
+        left=ops.where(taken, left, s.left),
+        phase=ops.where(taken, onward, again),
+    )
+
+
+def _inverse(ops: Ops, a: Scalar) -> Scalar:
+    """1/a for positive a, else zero."""
+    return ops.where(a > 0, 1 / ops.where(a > 0, a, 1.0), 0.0)
+
+
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing seen yet."""
+    zero, room = ops.times(0.0, x), ops.shelf(x, PAIRS)
+    return Memory(zero, zero, room, ops.times(0.0, room), 0, inf, along(0.0, 0.0, 0.0), 0, 0.0, 0.0)
+
+
+lbfgs = Part(
+    {
+        START: Phase(iterate, BOTH, start),
+        GO: Phase(iterate, NOTHING, turn),
+        TRY: Phase(trial, BOTH | TRIAL, attempt),
+    },
+    Settings,
+    memory,
+)

@@ -1,0 +1,341 @@
+"""Bad input gets an error that names the argument, before the first call where it can be known."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from unsaddle import METHODS, certify, find_negative_curvature, minimize, scipy_method
+
+NAN, INF = np.nan, np.inf
+EITHER = (TypeError, ValueError)
+MATRIX, FLOAT32 = np.zeros((2, 2)), np.array([1, 0], np.float32)
+GIVEN = {
+    "x0": np.array([1.0, 0.0]),
+    "smoothness": 6.0,
+    "hessian_lipschitz": 9.0,
+    "tol": 1e-2,
+    "decrease_available": 1.0,
+    "max_gradients": 300,
+}
+
+
+def value(x: Any) -> float:
+    """Of a function with a saddle at 0 and minima at (0, +-1)."""
+    return float(0.5 * x[0] ** 2 - 0.5 * x[1] ** 2 + 0.25 * x[1] ** 4)
+
+
+def gradient(x: Any) -> np.ndarray:
+    return np.array([x[0], x[1] ** 3 - x[1]])
+
+
+def spoilt(answer: Callable[..., Any], damage: Any) -> Callable[..., Any]:
+    """Answer, and write into the question."""
+
+    def call(x: np.ndarray) -> Any:
+        given = answer(x)
+        x += damage
+        return given
+
+    return call
+
+
+def counted(function: Any, calls: list[Any]) -> Any:
+    """Count the calls of a function; leave alone what cannot be called."""
+    if not callable(function):
+        return function
+
+    def call(*args: Any) -> Any:
+        calls.append(args)
+        return function(*args)
+
+    return call
+
+
+def says(error: pytest.ExceptionInfo[BaseException], words: str) -> None:
+    for word in words.split():
+        assert re.search(rf"(?<!\w){re.escape(word)}(?!\w)", str(error.value)), str(error.value)
+
+
+def named(table: list[tuple[dict[str, Any], Any, str]]) -> list[Any]:
+    """Name each row after what is wrong in it."""
+
+    def name(overrides: dict[str, Any]) -> str:
+        shown = (f"{k}={re.sub(r'(?s)[ <].*', '', repr(v))}" for k, v in overrides.items())
+        return ",".join(shown)
+
+    return [pytest.param(*row, id=f"{i}-{name(row[0])}") for i, row in enumerate(table)]
+
+
+# overrides of the call, the exception, words of its message
+BEFORE = named(
+    [
+        ({"x0": MATRIX}, ValueError, "x0 dimension (2, 2)"),
+        ({"x0": []}, ValueError, "x0 empty"),
+        ({"x0": "saddle"}, TypeError, "x0"),
+        ({"x0": ["1", "2"]}, TypeError, "x0"),
+        ({"x0": None}, TypeError, "x0"),
+        ({"x0": [None, 1.0]}, TypeError, "x0"),
+        ({"x0": np.array([1, 2], object)}, TypeError, "x0 object"),
+        ({"x0": [[1.0], [2.0, 3.0]]}, ValueError, "x0"),
+        ({"x0": [1 + 1j, 0]}, TypeError, "x0 complex128 real imaginary"),
+        ({"x0": [0.0, NAN]}, ValueError, "x0 NaN 1"),
+        ({"x0": [INF, 0.0]}, ValueError, "x0 infinity 0"),
+        ({"fun": None}, TypeError, "fun"),
+        ({"fun": 1.0}, TypeError, "fun float"),
+        ({"fun": None, "jac": True}, TypeError, "fun"),
+        ({"jac": None}, TypeError, "jac None"),
+        ({"jac": False}, TypeError, "jac False"),
+        ({"jac": "2-point"}, TypeError, "jac 2-point"),
+        ({"method": "angcd"}, ValueError, "method angcd ancgd"),
+        ({"method": "PGD+NC "}, ValueError, "method pgd+nc"),
+        ({"method": None}, EITHER, "method None"),
+        ({"windw": 3}, TypeError, "windw window"),
+        ({"widow": 3}, TypeError, "widow window"),
+        ({"maxiter": 3}, TypeError, "maxiter"),
+        ({"window": -1}, ValueError, "window -1"),
+        ({"window": NAN}, ValueError, "window nan"),
+        ({"window": "9"}, EITHER, "window 9"),
+        ({"radius": -1e-9}, ValueError, "radius -1e-09"),
+        ({"radius": None}, EITHER, "radius None"),
+        ({"tol": 0}, ValueError, "tol 0"),
+        ({"tol": -1e-3}, ValueError, "tol -0.001"),
+        ({"tol": NAN}, ValueError, "tol nan"),
+        ({"tol": INF}, ValueError, "tol inf"),
+        ({"tol": "small"}, EITHER, "tol small"),
+        ({"tol": None}, EITHER, "tol None"),
+        ({"tol": 4.1}, ValueError, "tol 4.1 4.0"),
+        ({"tol": 0, "curvature_tol": 0.1}, ValueError, "tol 0"),
+        ({"tol": -1e-3, "curvature_tol": 0.1}, ValueError, "tol -0.001"),
+        ({"tol": NAN, "curvature_tol": 0.1}, ValueError, "tol nan"),
+        ({"tol": "small", "curvature_tol": 0.1}, EITHER, "tol small"),
+        ({"curvature_tol": 0}, ValueError, "curvature_tol 0"),
+        ({"curvature_tol": -0.1}, ValueError, "curvature_tol -0.1"),
+        ({"curvature_tol": NAN}, ValueError, "curvature_tol nan"),
+        ({"curvature_tol": INF}, ValueError, "curvature_tol inf"),
+        ({"curvature_tol": 6.1}, ValueError, "curvature_tol 6.1 6.0"),
+        ({"curvature_tol": "small"}, EITHER, "curvature_tol small"),
+        ({"failure_probability": 0}, ValueError, "failure_probability 0"),
+        ({"failure_probability": 1.01}, ValueError, "failure_probability 1.01"),
+        ({"failure_probability": -1e-3}, ValueError, "failure_probability"),
+        ({"failure_probability": NAN}, ValueError, "failure_probability nan"),
+        ({"failure_probability": "low"}, EITHER, "failure_probability low"),
+        ({"smoothness": None}, EITHER, "smoothness missing"),
+        ({"smoothness": NAN}, ValueError, "smoothness"),
+        ({"smoothness": 0.0}, ValueError, "smoothness 0.0"),
+        ({"smoothness": -6.0}, ValueError, "smoothness -6.0"),
+        ({"smoothness": INF}, ValueError, "smoothness inf"),
+        ({"smoothness": "6"}, EITHER, "smoothness 6"),
+        ({"smoothness": np.ones(2)}, EITHER, "smoothness"),
+        ({"hessian_lipschitz": None}, EITHER, "hessian_lipschitz missing"),
+        ({"hessian_lipschitz": NAN}, ValueError, "hessian_lipschitz"),
+        ({"hessian_lipschitz": 0.0}, ValueError, "hessian_lipschitz 0.0"),
+        ({"hessian_lipschitz": -9.0}, ValueError, "hessian_lipschitz -9.0"),
+        ({"hessian_lipschitz": -9.0, "curvature_tol": 0.1}, ValueError, "hessian_lipschitz -9.0"),
+        ({"decrease_available": 0.0}, ValueError, "decrease_available 0.0"),
+        ({"decrease_available": NAN}, ValueError, "decrease_available nan"),
+        ({"seed": -1}, ValueError, "seed -1"),
+        ({"seed": 1.5}, EITHER, "seed 1.5"),
+        ({"seed": None}, EITHER, "seed None"),
+        ({"seed": "1"}, EITHER, "seed 1"),
+        ({"max_gradients": -1}, ValueError, "max_gradients -1"),
+        ({"max_gradients": NAN}, ValueError, "max_gradients nan"),
+        ({"max_gradients": 2.5}, EITHER, "max_gradients 2.5"),
+        ({"max_gradients": "10"}, EITHER, "max_gradients 10"),
+        ({"callback": 1}, TypeError, "callback int"),
+        ({"callback": [print]}, TypeError, "callback list"),
+        ({"state": "start"}, EITHER, "state"),
+        ({"state": {"phase": 0}}, EITHER, "state"),
+    ]
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("overrides", "kind", "words"), BEFORE)
+def test_known_before_the_first_call(
+    method: str, overrides: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    missing = any(given is None for given in overrides.values())
+    if method == "auto" and (overrides.keys() & NOT_OF_AUTO or missing):
+        overrides = {"enough": -1}
+        kind, words = ValueError, "enough -1"
+    calls: list[Any] = []
+    call: dict[str, Any] = {**GIVEN, "fun": value, "jac": gradient, "method": method, **overrides}
+    call |= {name: counted(call[name], calls) for name in ("fun", "jac")}
+    with pytest.raises(kind) as error:
+        minimize(**call)
+    says(error, words)
+    assert not calls
+
+
+@pytest.mark.parametrize("method", ["pgd", "pagd"])
+def test_the_baselines_ask_for_decrease_available(method: str) -> None:
+    with pytest.raises(ValueError, match="decrease_available is missing"):
+        minimize(value, jac=gradient, method=method, **{**GIVEN, "decrease_available": None})
+
+
+# which function is at fault, overrides, the exception, words of its message
+ANSWERS = named(
+    [
+        ({"fun": lambda x: np.ones(2)}, TypeError, "fun (2,)"),
+        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,)"),
+        ({"fun": lambda x: None}, TypeError, "fun NoneType"),
+        ({"fun": lambda x: 1j}, TypeError, "fun complex"),
+        ({"fun": lambda x: "1.0"}, TypeError, "fun str"),
+        ({"fun": lambda x: (1.0, 2.0)}, TypeError, "fun tuple"),
+        ({"fun": lambda x: (value(x), gradient(x))}, EITHER, "fun tuple"),
+        ({"fun": spoilt(value, 1e-3)}, ValueError, "fun x place copy"),
+        ({"jac": lambda x: np.ones(3)}, ValueError, "jac (3,) (2,)"),
+        ({"jac": lambda x: gradient(x)[None]}, ValueError, "jac (1, 2) (2,)"),
+        ({"jac": lambda x: 1.0}, ValueError, "jac (2,)"),
+        ({"jac": lambda x: None}, EITHER, "jac"),
+        ({"jac": lambda x: [1.0, [2.0, 3.0]]}, EITHER, "jac"),
+        ({"jac": lambda x: ["1", "2"]}, TypeError, "jac real"),
+        ({"jac": lambda x: [None, None]}, TypeError, "jac real object"),
+        ({"jac": lambda x: gradient(x) + 0j}, TypeError, "jac complex128"),
+        ({"jac": lambda x: np.float32(gradient(x))}, TypeError, "jac float32 float64 x0"),
+        ({"jac": lambda x: np.float16(x), "x0": FLOAT32}, TypeError, "jac float16 float32"),
+        ({"jac": spoilt(gradient, 1e-3)}, ValueError, "jac x place copy"),
+        ({"fun": value, "jac": True}, TypeError, "fun jac=True gradient"),
+        ({"fun": lambda x: (1.0,), "jac": True}, TypeError, "fun jac=True"),
+        ({"fun": lambda x: gradient(x), "jac": True}, TypeError, "fun jac=True"),
+        ({"fun": lambda x: (None, gradient(x)), "jac": True}, TypeError, "fun NoneType"),
+        ({"fun": lambda x: (value(x), np.ones(3)), "jac": True}, ValueError, "(3,) (2,)"),
+        (
+            {"fun": spoilt(lambda x: (value(x), gradient(x)), 1e-3), "jac": True},
+            ValueError,
+            "fun x place copy",
+        ),
+    ]
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("overrides", "kind", "words"), ANSWERS)
+def test_known_from_the_first_answer(
+    method: str, overrides: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    calls: list[Any] = []
+    call: dict[str, Any] = {**GIVEN, "fun": value, "jac": gradient, "method": method, **overrides}
+    fault = "fun" if "fun" in overrides else "jac"
+    with pytest.raises(kind) as error:
+        minimize(**{**call, fault: counted(call[fault], calls)})
+    says(error, words)
+    assert len(calls) == 1
+
+
+def test_a_state_of_another_run_is_refused() -> None:
+    """Another method, size or precision: each is known before the first call."""
+    calls: list[Any] = []
+    call = {**GIVEN, "fun": counted(value, calls), "jac": counted(gradient, calls)}
+    state = minimize(**{**call, "max_gradients": 9}, method="ancgd").state
+    calls.clear()
+    for method, x0 in (("pgd+nc", [1.0, 0.0]), ("ancgd", [1.0, 0.0, 0.0]), ("ancgd", FLOAT32)):
+        with pytest.raises(EITHER) as error:
+            minimize(**{**call, "x0": x0}, method=method, state=state)
+        says(error, "state")
+    assert not calls
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_numpy_numbers_are_numbers(method: str) -> None:
+    given = {**GIVEN, "curvature_tol": 0.25, "failure_probability": 0.5, "seed": 3}
+    given |= {} if method == "auto" else {"window": 20}
+    kinds = {int: np.int64, float: np.float64}
+    scalars = {k: kinds.get(type(v), lambda v: v)(v) for k, v in given.items()}
+    plain, numpy = (
+        minimize(value, jac=gradient, method=method, **each) for each in (given, scalars)
+    )
+    assert plain.outcome is numpy.outcome
+    np.testing.assert_array_equal(plain.x, numpy.x)
+    np.testing.assert_array_equal(plain.history.gradient_norm, numpy.history.gradient_norm)
+
+
+NOT_OF_AUTO = {"windw", "widow", "window", "radius"}
+SEARCH = named(
+    [
+        ({"grad": None}, TypeError, "grad None"),
+        ({"grad": True}, TypeError, "grad True"),
+        ({"grad": 3.0}, TypeError, "grad"),
+        ({"x": MATRIX}, ValueError, "x (2, 2)"),
+        ({"x": []}, ValueError, "x empty"),
+        ({"x": "saddle"}, TypeError, "x"),
+        ({"x": None}, TypeError, "x"),
+        ({"x": [1j, 0]}, TypeError, "x complex128"),
+        ({"x": [0.0, NAN]}, ValueError, "x NaN 1"),
+        ({"method": "acn"}, ValueError, "method acn anc"),
+        ({"curvature_tol": 0}, ValueError, "curvature_tol 0"),
+        ({"curvature_tol": -1.0}, ValueError, "curvature_tol -1.0"),
+        ({"curvature_tol": NAN}, ValueError, "curvature_tol nan"),
+        ({"curvature_tol": INF}, ValueError, "curvature_tol inf"),
+        ({"curvature_tol": "small"}, EITHER, "curvature_tol small"),
+        ({"failure_probability": 0}, ValueError, "failure_probability 0"),
+        ({"failure_probability": 1.5}, ValueError, "failure_probability 1.5"),
+        ({"failure_probability": NAN}, ValueError, "failure_probability nan"),
+        ({"failure_probability": "low"}, EITHER, "failure_probability low"),
+        ({"seed": -1}, ValueError, "seed -1"),
+        ({"seed": 0.5}, EITHER, "seed 0.5"),
+        ({"max_gradients": -1}, ValueError, "max_gradients -1"),
+        ({"max_gradients": NAN}, ValueError, "max_gradients nan"),
+        ({"max_gradients": 2.5}, EITHER, "max_gradients 2.5"),
+        ({"max_gradients": "9"}, EITHER, "max_gradients 9"),
+    ]
+)
+
+
+@pytest.mark.parametrize("function", [certify, find_negative_curvature])
+@pytest.mark.parametrize(("overrides", "kind", "words"), SEARCH)
+def test_a_search_knows_before_the_first_call(
+    function: Callable[..., Any], overrides: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    if "method" in overrides and function is certify:
+        pytest.skip("certify has no method")
+    calls: list[Any] = []
+    call = {"grad": gradient, "x": np.zeros(2), **overrides}
+    with pytest.raises(kind) as error:
+        function(**{**call, "grad": counted(call["grad"], calls)})
+    says(error, words)
+    assert not calls
+
+
+@pytest.mark.parametrize(
+    ("grad", "kind", "words"),
+    [
+        (lambda x: np.ones(3), ValueError, "grad (3,) (2,)"),
+        (lambda x: 1.0, ValueError, "grad (2,)"),
+        (lambda x: gradient(x) + 0j, TypeError, "grad complex128"),
+        (lambda x: np.float32(gradient(x)), TypeError, "grad float32 float64"),
+        (lambda x: gradient(x) * NAN, ArithmeticError, "grad NaN"),
+        (spoilt(gradient, 1e-3), ValueError, "grad x place copy"),
+    ],
+)
+def test_a_search_names_grad(grad: Any, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind) as error:
+        certify(grad, np.zeros(2))
+    says(error, words)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"bounds": [(0, 1), (0, 1)]},
+        {"bounds": np.array([[0, 1], [0, 1]])},
+        {"bounds": Bounds(0, 1)},  # type: ignore[arg-type]
+        {"constraints": {"type": "eq", "fun": value}},
+        {"constraints": [{"type": "eq", "fun": value}]},
+    ],
+    ids=["list", "array", "Bounds", "dict", "dicts"],
+)
+def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> None:
+    method = scipy_method("ancgd", smoothness=6.0, hessian_lipschitz=9.0)
+    with pytest.raises(ValueError, match=f"{next(iter(limits))} are not supported"):
+        scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
+
+
+def test_scipy_method_knows_its_name_at_once() -> None:
+    with pytest.raises(ValueError, match="did you mean 'ancgd'"):
+        scipy_method("angcd")
