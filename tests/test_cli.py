@@ -110,7 +110,7 @@ def test_the_table_of_methods_as_json_is_the_table(capsys):
         "demo_for_cli.py:f --jac demo_for_cli.py:gradient",
         "demo:f --jac demo:gradient --method pgd --decrease-available 1 --tol 1e-2",
         "demo:f --jac demo:gradient --tol 1e-3 --curvature-tol 0.2 --failure-probability 0.01",
-        "demo:f --jac demo:gradient --seed=3 --method ancgd --set window=900 radius=1e-6 enough=0.4",
+        "demo:f --jac demo:gradient --seed 3 --method ancgd --set window=900 radius=1e-6 enough=.4",
     ],
 )
 def test_minimize_leaves_the_saddle(capsys, text):

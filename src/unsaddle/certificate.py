@@ -14,9 +14,10 @@ stop whenever it likes. Neither l nor rho enters; step sizes that are too long o
 
 **The floor.** A gradient difference over the length r misses H u by at most
 
-    e = rho r/2 + 2 e_g/r,        e_g = 4 roundoff (|g| + l (|x| + r)),
+    e = rho r/2 + 2 e_g/r,        e_g = 4 unit (|g| + l (|x| + r)),
 
-smallest at r = 2 sqrt(e_g/rho). Curvature below 4 e cannot be seen: gamma is raised to it, and
+smallest at r = 2 sqrt(e_g/rho), where unit is the roundoff, or the relative error of a gradient
+that is itself made of differences. Curvature below 4 e cannot be seen: gamma is raised to it, and
 the certificate says so. An adversary may hide the component along u at the rate e sqrt(2n/pi)/delta
 per step; where that is at most gamma/4 it is subtracted from gamma in the recursion, and the
 certificate is *rigorous*. Elsewhere e itself is subtracted: *practical*, as rounding does not
@@ -57,6 +58,7 @@ def sight(
     hessian_lipschitz: Scalar,
     curvature_tol: Scalar,
     failure_probability: Scalar,
+    unit: Scalar,
 ) -> Sight:
     """Work out what a search can see at x, where the gradient is given.
 
@@ -70,11 +72,12 @@ def sight(
         hessian_lipschitz: How fast it changes, rho.
         curvature_tol: The gamma to certify.
         failure_probability: The delta of the whole run.
+        unit: Relative error of a gradient: the roundoff, or more for numerical ones.
 
     Returns:
         Error and curvature in force, and the growth needed.
     """
-    rounding = _rounding(ops, x, gradient, radius, smoothness)
+    rounding = _rounding(ops, x, gradient, radius, smoothness, unit)
     error = hessian_lipschitz * radius / 2 + 2 * rounding / radius
     asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
     share = failure_probability * 6 / (math.pi * episode) ** 2
@@ -98,7 +101,8 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         What the search can see.
     """
     l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
-    rounding = _rounding(ops, x, gradient, settings.radius, l)
+    unit = ops.roundoff(x)
+    rounding = _rounding(ops, x, gradient, settings.radius, l, unit)
     return sight(
         ops,
         x,
@@ -109,12 +113,15 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         hessian_lipschitz=rho,
         curvature_tol=settings.curvature_tol,
         failure_probability=settings.failure_probability,
+        unit=unit,
     )
 
 
-def _rounding(ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar) -> Scalar:
-    """e_g = 4 roundoff (|g| + l (|x| + r))."""
-    return 4 * ops.roundoff(x) * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
+def _rounding(
+    ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar, unit: Scalar
+) -> Scalar:
+    """e_g = 4 unit (|g| + l (|x| + r))."""
+    return 4 * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,8 @@ def look_around(
     Returns:
         How it ended; TESTED if the search is over, but certified nothing.
     """
-    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, 0.0, 0.0)
+    noise = run.oracle.noise
+    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, 0.0, 0.0, noise)
     gradient = run.gradient
     short = method != "lanczos"
     outcome = search(run, lanczos, settings, x, seed, episode, limit, callback, short)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unsaddle.kernel import ENDS, GRADIENT, TRIAL, Outcome, Parameters, Solver, State
+from unsaddle.kernel import ENDS, GRADIENT, START, TRIAL, Outcome, Parameters, Solver, State
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle
@@ -67,6 +67,7 @@ class Run:
         self.gradient: Vector | None = None
         self.iterate: Look
         self.best: Best | None = None
+        self.descend: Callable[[Vector], Vector] | None = None
         self.iterations = 0
 
     def go(
@@ -100,6 +101,8 @@ class Run:
 
     def _step(self, max_gradients: float, callback: "Callable[[Run], None] | None") -> None:
         state, parameters = self.state, self.parameters
+        if self.descend is not None and state.phase == START:
+            state.x[:] = self.descend(state.x.copy())
         at, needs, update = self.phases[state.phase]
         if needs:
             point = at(ops, parameters, state)

@@ -168,6 +168,7 @@ def _auto(
         failure_probability=failure_probability,
         smoothness=smoothness or 0.0,
         hessian_lipschitz=hessian_lipschitz or 0.0,
+        noise=0.0,
     )
     return Parameters(tol, lbfgs.settings(), search)
 

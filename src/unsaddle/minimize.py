@@ -1,6 +1,7 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
 import contextlib
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -10,14 +11,18 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.checkpoint import Checkpoint
+from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
+from unsaddle.kernel import Parameters
 from unsaddle.methods import find, override
+from unsaddle.multistart import Starts, from_many
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import Oracle, point, whole
 from unsaddle.result import Request, conclude, interim
 from unsaddle.theory import check
 
+DRAWS = 10  # starts that a function draws
 OPTIONAL = ("smoothness", "hessian_lipschitz", "curvature_tol", "decrease_available")
 
 
@@ -37,6 +42,8 @@ def minimize(
     smoothness: float | None = None,  # l
     hessian_lipschitz: float | None = None,  # rho
     decrease_available: float | None = None,  # Delta_f
+    descent: Callable[[Vector], Any] | None = None,
+    starts: Starts | None = None,
     state: Checkpoint | None = None,
     **options: Any,
 ) -> OptimizeResult:
@@ -47,7 +54,8 @@ def minimize(
         x0: Where to start; float32 stays float32, everything else becomes float64.
         args: Further arguments of fun and jac.
         method: A name from ``unsaddle methods``.
-        jac: The gradient, or True if fun returns (value, gradient).
+        jac: The gradient; True if fun returns (value, gradient); or, if there is none, "2-point"
+            (the default), "3-point" or "cs" for differences of fun, which can certify less.
         tol: Gradient norm to reach.
         curvature_tol: Curvature to certify: lambda_min > -curvature_tol. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
@@ -58,6 +66,10 @@ def minimize(
         smoothness: Bound on the Hessian's norm.
         hessian_lipschitz: Lipschitz constant of the Hessian.
         decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
+        descent: Your own minimiser, ``descent(x)`` -> x, in place of the method's: it descends,
+            unsaddle escapes or certifies where it stops, until certified. For "auto" only.
+        starts: Start several times: how many, the points, or a function that draws one from a
+            generator (ten are drawn). The lowest certified run is returned, all are in ``runs``.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         **options: Single hyperparameters of the method, in place of the paper's.
 
@@ -68,9 +80,33 @@ def minimize(
 
     Raises:
         TypeError: If fun cannot be called; a wrong argument is named by the error it gets.
+        ValueError: If what is asked for does not go together.
     """
+    if starts is not None:
+        same = {
+            "args": args,
+            "method": method,
+            "jac": jac,
+            "tol": tol,
+            "curvature_tol": curvature_tol,
+            "callback": callback,
+            "smoothness": smoothness,
+            "hessian_lipschitz": hessian_lipschitz,
+            "decrease_available": decrease_available,
+            "descent": descent,
+            **options,
+        }
+        solve = functools.partial(minimize, fun, **same)
+        shared = (seed, max_gradients, failure_probability)
+        return from_many(solve, point(x0), starts, DRAWS, *shared)
+    if "bounds" in options:
+        raise ValueError("bounds are not supported: leave them out, or substitute the variables")
     start = point(x0)
     chosen = find(method)
+    if descent is not None:
+        if method != "auto":
+            raise ValueError(f"descent goes with method 'auto', got {method!r}")
+        chosen = chosen._replace(descent=given)
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -86,7 +122,8 @@ def minimize(
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
-    run = Run(chosen.solver, parameters, oracle)
+    run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
+    run.descend = None if descent is None else _checked(descent, start)
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:
@@ -128,12 +165,37 @@ def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult
         callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        for name, given in (("bounds", bounds), ("constraints", constraints)):
-            if given is not None and not (isinstance(given, tuple | list) and not given):
+        for name, limit in (("bounds", bounds), ("constraints", constraints)):
+            if limit is not None and not (isinstance(limit, tuple | list) and not limit):
                 raise ValueError(f"{name} are not supported by unsaddle's {method}: leave them out")
         return minimize(fun, x0, args, method, jac, callback=callback, **{**parameters, **options})
 
     return solve
+
+
+def _noisy(parameters: Parameters, noise: float) -> Parameters:
+    """Tell a search that can use it how far the gradient is to be trusted."""
+    if not noise:
+        return parameters
+    if not hasattr(parameters.escape, "noise"):
+        raise TypeError(
+            "jac is missing: this method needs the gradient; numerical ones need 'auto'"
+        )
+    return parameters._replace(escape=parameters.escape._replace(noise=noise))
+
+
+def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector], Vector]:
+    """Check what the user's own minimiser returns."""
+    if not callable(descent):
+        raise TypeError(f"descent must be callable, got {type(descent).__name__}")
+
+    def call(x: Vector) -> Vector:
+        answer = point(descent(x), "what descent returned")
+        if answer.shape != x0.shape:
+            raise ValueError(f"descent returned {answer.size} numbers, expected {x0.size} like x0")
+        return answer
+
+    return call
 
 
 def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:

@@ -5,9 +5,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.optimize._numdiff import approx_derivative
 
 from unsaddle.kernel import GRADIENT, VALUE
 from unsaddle.ops.numpy import Vector
+
+NUMERICAL = {"2-point": 1 / 2, "3-point": 2 / 3, "cs": 1.0}  # error: this power of the roundoff
 
 
 class NotFiniteError(ArithmeticError):
@@ -39,8 +42,12 @@ class Oracle:
         """
         if fun is not None and not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+        self.noise = 0.0
+        scheme = jac if isinstance(jac, str) else "" if jac else "2-point"
+        if fun is not None and scheme in NUMERICAL:
+            jac, self.noise = self._numerical(fun, scheme, x0)
         if not callable(jac) and (fun is None or jac is not True):
-            hint = "" if fun is None else " or True (fun then returns value and gradient)"
+            hint = "" if fun is None else ", True (fun gives both), '2-point', '3-point' or 'cs'"
             raise TypeError(
                 f"{name} must be callable{hint}, got {jac!r}; "
                 f"pass {name}=<function that returns the gradient>"
@@ -50,6 +57,21 @@ class Oracle:
         self.shape, self.dtype = x0.shape, x0.dtype
         self.values = self.gradients = 0
         self.checked = 0
+
+    def _numerical(
+        self, fun: Callable[..., Any], scheme: str, x0: Vector
+    ) -> tuple[Callable[..., Any], float]:
+        """Make a gradient of differences of fun, by SciPy; and say how far it is to be trusted."""
+
+        def counted(x: Any, *args: Any) -> Any:
+            self.values += 1
+            answer = fun(x, *args)
+            return answer if np.iscomplexobj(x) else self._value(answer)
+
+        def jac(x: Vector, *args: Any) -> Any:
+            return np.asarray(approx_derivative(counted, x, method=scheme, args=args), x0.dtype)
+
+        return jac, (float(np.finfo(x0.dtype).eps) / 2) ** NUMERICAL[scheme]
 
     def costs_gradient(self, needs: int) -> bool:
         """Say whether a look takes a gradient: with jac=True every look does."""

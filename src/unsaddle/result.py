@@ -1,6 +1,7 @@
 """From a run that ended to the result a user reads."""
 
 import contextlib
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -92,6 +93,9 @@ def _result(
     best = run.best
     if best is None or best.fun > value:
         best = at
+    if run.oracle.noise and certificate.holds is not None:
+        note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
+        certificate = dataclasses.replace(certificate, note=note.strip())
     message = outcome.value if certificate.holds is None else f"{outcome.value} {certificate}"
     return OptimizeResult(
         x=x,

@@ -78,6 +78,7 @@ class Settings(NamedTuple):
     failure_probability: float  # delta
     smoothness: float  # l, or zero
     hessian_lipschitz: float  # rho, or zero
+    noise: float  # relative error of a gradient, where it is above the roundoff
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -85,7 +86,8 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     s = s._replace(episode=s.episode + 1)
     xi = ops.noise(s.x, s.seed, s.episode)
     first = ops.scale(1 / ops.norm(xi), xi)
-    radius = 2 * ops.sqrt(ops.roundoff(s.x)) * ops.maximum(ops.norm(s.x), 1.0)
+    unit = ops.maximum(ops.roundoff(s.x), p.escape.noise)
+    radius = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
     search = s.escape._replace(
         gradient=ops.keep(gradient),
         direction=first,
@@ -141,6 +143,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         hessian_lipschitz=rho,
         curvature_tol=gamma,
         failure_probability=c.failure_probability,
+        unit=ops.maximum(ops.roundoff(s.x), c.noise),
     )
     bending = rho * r / 2
     shorten = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))

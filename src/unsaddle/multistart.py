@@ -1,0 +1,67 @@
+"""Several starts, one answer: the lowest certified point, and what became of the others."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from unsaddle.ops.numpy import Vector
+from unsaddle.oracle import point
+
+Starts = int | Callable[[np.random.Generator], Any] | Any
+
+
+def from_many(
+    solve: Callable[..., OptimizeResult],
+    x0: Vector,
+    starts: Starts,
+    count: int,
+    seed: int,
+    max_gradients: int | None,
+    failure_probability: float,  # delta
+) -> OptimizeResult:
+    """Run from every start within one budget.
+
+    Args:
+        solve: ``solve(x0, seed=..., max_gradients=..., failure_probability=...)``.
+        x0: The first start, where the others are drawn.
+        starts: How many (drawn about x0, as far as x0 is long, at least one), a function that draws
+            one from a generator, or the points themselves.
+        count: How many a function is to draw.
+        seed: Of the draws; run i has seed + i.
+        max_gradients: Of all runs together.
+        failure_probability: Of all runs together, as the lowest one is picked out of them.
+
+    Returns:
+        The result of the lowest certified run, or of the lowest one if there is none, with
+        ``runs``, the results of all, and nfev, njev and nit summed over them.
+    """
+    runs, left = [], max_gradients
+    points = _points(x0, starts, count, seed)
+    share = failure_probability / len(points)
+    for i, start in enumerate(points):
+        runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
+        if left is not None:
+            left -= runs[-1].njev
+    best = min(runs, key=lambda run: (not run.success, np.isnan(run.fun), run.fun))
+    whole = dataclasses.replace(best.certificate, failure_probability=failure_probability)
+    sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
+    return OptimizeResult({**best, **sums, "certificate": whole, "runs": runs})
+
+
+def _points(x0: Vector, starts: Starts, count: int, seed: int) -> list[Vector]:
+    rng = np.random.default_rng((seed, 0x57A27))
+    if callable(starts):
+        return [point(starts(rng), "starts(rng)") for _ in range(count)]
+    if isinstance(starts, int | np.integer):
+        if starts < 1:
+            raise ValueError(f"starts must be at least 1, got {starts}")
+        spread = max(1.0, float(np.sqrt(np.mean(x0 * x0))))
+        away = rng.standard_normal((int(starts) - 1, x0.size)) * spread
+        return [x0, *(x0 + away).astype(x0.dtype)]
+    points = [point(start, "a row of starts") for start in starts]
+    if not points:
+        raise ValueError("starts is empty: give a number, points, or a function that draws them")
+    return points
