@@ -112,26 +112,21 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     )
 
 
-def plus(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x_t + xi, xi = s v_t/|v_t|."""
+def aside(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x_t + xi, xi = s v_t/|v_t|; with -v_t the second time."""
     return ops.add(s.x, _reach(ops, p, s), s.descent.velocity)
 
 
-def minus(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x_t - xi."""
-    return ops.add(s.x, -_reach(ops, p, s), s.descent.velocity)
-
-
 def try_plus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Remember f(x_t + xi)."""
-    return s._replace(descent=s.descent._replace(value=value), phase=MINUS)
+    """Remember f(x_t + xi), and turn round."""
+    back = ops.scale(-1.0, s.descent.velocity)
+    return s._replace(descent=s.descent._replace(velocity=back, value=value), phase=MINUS)
 
 
 def try_minus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = argmin { f(x_t + xi), f(x_t - xi) }, v_{t+1} = 0."""
-    reach = _reach(ops, p, s)
-    signed = ops.where(s.descent.value <= value, reach, -reach)
-    return s._replace(x=ops.axpy(signed, s.descent.velocity, s.x), phase=START)
+    reach = ops.where(s.descent.value <= value, -1.0, 1.0) * _reach(ops, p, s)
+    return s._replace(x=ops.axpy(reach, s.descent.velocity, s.x), phase=START)
 
 
 def _reach(ops: Ops, p: Parameters, s: State) -> Scalar:
@@ -145,8 +140,8 @@ agd = Part(
         LOOK: Phase(iterate, BOTH, advance),
         LOOK_VALUE: Phase(iterate, VALUE, advance),
         REST: Phase(iterate, NOTHING, start),
-        PLUS: Phase(plus, VALUE, try_plus),
-        MINUS: Phase(minus, VALUE, try_minus),
+        PLUS: Phase(aside, VALUE, try_plus),
+        MINUS: Phase(aside, VALUE, try_minus),
     },
     Settings,
     lambda ops, x: Memory(ops.times(0.0, x), ops.times(0.0, x), 0.0, 0.0, 0.0),
