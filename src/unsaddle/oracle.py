@@ -1,5 +1,6 @@
 """The user's function, guarded: every answer is checked, converted and counted."""
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -119,7 +120,7 @@ class Oracle:
         return self._value(answer[0]), self._gradient(answer[1])
 
     def _value(self, answer: Any) -> float:
-        if type(answer) is not float:
+        if not isinstance(answer, float):
             given = _array(answer)
             if given is None or given.ndim != 0 or given.dtype.kind not in "fiu":
                 shape = "" if given is None else f" of shape {given.shape}"
@@ -127,21 +128,21 @@ class Oracle:
                     f"fun must return one real number, got {type(answer).__name__}{shape}; "
                     "return float(...), or pass jac=True if fun returns (value, gradient)"
                 )
-            answer = float(answer)
-        if not -np.inf < answer < np.inf:
+        answer = float(answer)
+        if not -math.inf < answer < math.inf:
             raise NotFiniteError(f"fun returned {answer}")
         return answer
 
     def _gradient(self, answer: Any) -> Vector:
-        given = _array(answer)
+        given = answer if type(answer) is np.ndarray else _array(answer)
         if given is None or given.shape != self.shape:
             shape = "ragged" if given is None else given.shape
             raise ValueError(
                 f"{self.name} returned an array of shape {shape}, expected {self.shape} like x0"
             )
-        if given.dtype != self.dtype:
+        if given.dtype is not self.dtype:
             self._check_precision(given.dtype)
-        return np.array(given, self.dtype)
+        return given.astype(self.dtype)
 
     def _check_precision(self, dtype: np.dtype[Any]) -> None:
         if dtype.kind not in "fiu":
