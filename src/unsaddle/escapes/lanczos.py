@@ -44,6 +44,7 @@ from unsaddle.kernel import (
 )
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
+AGAIN = BEGIN + 9
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -102,6 +103,11 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         sight=NO_SIGHT._replace(radius=radius),
     )
     return s._replace(escape=search, phase=HALF)
+
+
+def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Begin once more at the same x~, whose gradient is known."""
+    return begin(ops, p, s, value, s.escape.gradient)
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -196,7 +202,7 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     clear = 4 * e.strange <= seen.curvature_tol
     over = e.steps >= places(n)
     ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, over)
-    certified = ops.where(clear, CERTIFIED, BEGIN)  # or once more, for a larger gamma
+    certified = ops.where(clear, CERTIFIED, AGAIN)  # or once more, for a larger gamma
     undecided = ops.where(over, TESTED, SEARCH)
     return ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
 
@@ -233,6 +239,7 @@ lanczos = Part(
         FIRST: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probe, GRADIENT, search),
         FOUND: Phase(iterate, NOTHING, ritz),
+        AGAIN: Phase(iterate, NOTHING, again),
         **PHASES,
     },
     Settings,
