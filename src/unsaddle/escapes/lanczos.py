@@ -14,8 +14,8 @@ Choices:
 1. l and rho are what was given or what the descent has met; gamma, where not given, is
    max(sqrt(rho eps), ``finest`` l).
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient and
-   sees every kind of bending (r is shortened while bending, not rounding, hides gamma), and at
-   every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
+   sees every kind of bending (r is shortened while bending, not rounding, hides gamma; where that
+   makes it worse the gradient is noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
    found there is error. Four times that must stay below gamma.
 3. After -``enough`` gamma is found the search goes on for half as many steps again: the jump
    gains with the cube of the curvature.
@@ -45,6 +45,7 @@ from unsaddle.kernel import (
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
 AGAIN = BEGIN + 9
+WIDEST = 1e-2  # r, as a share of max(|x|, 1)
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -66,6 +67,7 @@ class Memory(NamedTuple):
     strange: Scalar  # largest measured error of H v
     floor: Scalar  # what an earlier search has learnt of it
     curvature: Scalar  # lowest Ritz value, once found
+    pace: Scalar  # what r is multiplied by while that improves the sight
     sight: Sight
     stride: Stride
 
@@ -100,7 +102,8 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         growth=1.0,
         strange=0.0,
         curvature=inf,
-        sight=NO_SIGHT._replace(radius=radius),
+        pace=0.25,
+        sight=NO_SIGHT._replace(radius=radius, error=inf),
     )
     return s._replace(escape=search, phase=HALF)
 
@@ -149,9 +152,18 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         failure_probability=c.failure_probability,
     )
     bending = rho * r / 2
-    shorten = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
-    seen = seen._replace(radius=ops.where(shorten, r / 4, r))
-    return s._replace(escape=e._replace(sight=seen), phase=ops.where(shorten, HALF, FIRST))
+    hides = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
+    worse = hides & (seen.error >= e.sight.error)
+    turns = worse & (e.pace < 1)
+    ends = worse & (e.pace > 1)
+    pace = ops.where(turns, 4.0, e.pace)
+    ahead = ops.where(turns, 16 * r, e.pace * r)
+    on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
+    best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
+    best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
+    after = e._replace(sight=best, pace=pace)
+    phase = ops.where(on, HALF, ops.where(worse, SEARCH, FIRST))
+    return s._replace(escape=after, phase=phase)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -227,7 +239,7 @@ def memory(ops: Ops, x: Vector) -> Memory:
     row, zero = ops.blank(x, room), ops.times(0.0, x)
     return Memory(
         zero, zero, ops.shelf(x, room), row, ops.times(0.0, row), 0.0, 0, inf, inf, 1.0, 0.0, 1.0,
-        0.0, 0.0, inf, NO_SIGHT, NO_STRIDE,
+        0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
     )  # fmt: skip
 
 
