@@ -11,8 +11,8 @@ certificate from the same gradients can be better, and on an invariant subspace 
 
 Choices:
 
-1. l and rho are what was given or what the descent has met; gamma, where not given, is
-   max(sqrt(rho eps), ``finest`` l).
+1. l and rho are what was given or what was met; gamma, where not given, is
+   max(sqrt(rho eps), ``finest`` l), with the rho that was given if one was.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient and
    sees every kind of bending (r is shortened while bending, not rounding, hides gamma; where that
    makes it worse the gradient is noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
@@ -138,7 +138,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     smoothness = ops.maximum(ops.maximum(c.smoothness, met), ops.norm(bend) / r)
     change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
     rho = ops.maximum(ops.maximum(c.hessian_lipschitz, changing), change)
-    own = ops.maximum(ops.sqrt(rho * p.tolerance), c.finest * smoothness)
+    known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, rho)
+    own = ops.maximum(ops.sqrt(known * p.tolerance), c.finest * smoothness)
     gamma = ops.maximum(ops.where(c.curvature_tol > 0, c.curvature_tol, own), e.floor)
     seen = sight(
         ops,
