@@ -80,7 +80,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         line=along(value, -norm * norm, t),
         idle=0,
     )
-    phase = ops.where(norm <= s.tolerance, s.report, TRY)
+    phase = ops.where(norm <= s.tolerance, s.report, ops.where(norm < inf, TRY, UNBOUNDED))
     return s._replace(descent=fresh, phase=phase)
 
 

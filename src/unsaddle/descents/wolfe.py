@@ -38,7 +38,7 @@ def accepts(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Scalar) -
     """Strong Wolfe; where phi changes by less than its noise, the slope alone decides."""
     enough = value <= line.value + ARMIJO * line.t * line.slope
     level = (value <= line.value + noise) & (slope <= (2 * ARMIJO - 1) * line.slope)
-    return (enough | level) & (abs(slope) <= -CURVATURE * line.slope)
+    return (enough | level) & (value < inf) & (abs(slope) <= -CURVATURE * line.slope)
 
 
 def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
@@ -78,7 +78,7 @@ def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
 
 def cubic(ops: Ops, a: Scalar, fa: Scalar, da: Scalar, b: Scalar, fb: Scalar, db: Scalar) -> Scalar:
     """Minimiser of the cubic through two values and slopes; NaN or infinite where there is none."""
-    mean = da + db - 3 * (fb - fa) / (b - a)
+    mean = da + db - 3 * (fb - fa) / ops.where(b == a, nan, b - a)
     square = mean * mean - da * db
     root = ops.where(b > a, 1.0, -1.0) * ops.sqrt(ops.maximum(square, 0.0))
     rise = db - da + 2 * root

@@ -11,11 +11,11 @@ certificate from the same gradients can be better, and on an invariant subspace 
 
 Choices:
 
-1. l and rho are what was given or what the descent has met; gamma, where not given, is
-   max(sqrt(rho eps), ``finest`` l).
+1. l and rho are what was given or what was met; gamma, where not given, is
+   max(sqrt(rho eps), ``finest`` l), with the rho that was given if one was.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient and
-   sees every kind of bending (r is shortened while bending, not rounding, hides gamma), and at
-   every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
+   sees every kind of bending (r is shortened while bending, not rounding, hides gamma; where that
+   makes it worse the gradient is noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
    found there is error. Four times that must stay below gamma.
 3. After -``enough`` gamma is found the search goes on for half as many steps again: the jump
    gains with the cube of the curvature.
@@ -44,6 +44,8 @@ from unsaddle.kernel import (
 )
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
+AGAIN = BEGIN + 9
+WIDEST = 1e-2  # r, as a share of max(|x|, 1)
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -65,6 +67,7 @@ class Memory(NamedTuple):
     strange: Scalar  # largest measured error of H v
     floor: Scalar  # what an earlier search has learnt of it
     curvature: Scalar  # lowest Ritz value, once found
+    pace: Scalar  # what r is multiplied by while that improves the sight
     sight: Sight
     stride: Stride
 
@@ -101,9 +104,15 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         growth=1.0,
         strange=0.0,
         curvature=inf,
-        sight=NO_SIGHT._replace(radius=radius),
+        pace=0.25,
+        sight=NO_SIGHT._replace(radius=radius, error=inf),
     )
     return s._replace(escape=search, phase=HALF)
+
+
+def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Begin once more at the same x~, whose gradient is known."""
+    return begin(ops, p, s, value, s.escape.gradient)
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -131,7 +140,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     smoothness = ops.maximum(ops.maximum(c.smoothness, met), ops.norm(bend) / r)
     change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
     rho = ops.maximum(ops.maximum(c.hessian_lipschitz, changing), change)
-    own = ops.maximum(ops.sqrt(rho * p.tolerance), c.finest * smoothness)
+    known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, rho)
+    own = ops.maximum(ops.sqrt(known * p.tolerance), c.finest * smoothness)
     gamma = ops.maximum(ops.where(c.curvature_tol > 0, c.curvature_tol, own), e.floor)
     seen = sight(
         ops,
@@ -146,9 +156,18 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
     )
     bending = rho * r / 2
-    shorten = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
-    seen = seen._replace(radius=ops.where(shorten, r / 4, r))
-    return s._replace(escape=e._replace(sight=seen), phase=ops.where(shorten, HALF, FIRST))
+    hides = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
+    worse = hides & (seen.error >= e.sight.error)
+    turns = worse & (e.pace < 1)
+    ends = worse & (e.pace > 1)
+    pace = ops.where(turns, 4.0, e.pace)
+    ahead = ops.where(turns, 16 * r, e.pace * r)
+    on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
+    best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
+    best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
+    after = e._replace(sight=best, pace=pace)
+    phase = ops.where(on, HALF, ops.where(worse, SEARCH, FIRST))
+    return s._replace(escape=after, phase=phase)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -199,7 +218,7 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     clear = 4 * e.strange <= seen.curvature_tol
     over = e.steps >= places(n)
     ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, over)
-    certified = ops.where(clear, CERTIFIED, BEGIN)  # or once more, for a larger gamma
+    certified = ops.where(clear, CERTIFIED, AGAIN)  # or once more, for a larger gamma
     undecided = ops.where(over, TESTED, SEARCH)
     return ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
 
@@ -224,7 +243,7 @@ def memory(ops: Ops, x: Vector) -> Memory:
     row, zero = ops.blank(x, room), ops.times(0.0, x)
     return Memory(
         zero, zero, ops.shelf(x, room), row, ops.times(0.0, row), 0.0, 0, inf, inf, 1.0, 0.0, 1.0,
-        0.0, 0.0, inf, NO_SIGHT, NO_STRIDE,
+        0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
     )  # fmt: skip
 
 
@@ -236,6 +255,7 @@ lanczos = Part(
         FIRST: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probe, GRADIENT, search),
         FOUND: Phase(iterate, NOTHING, ritz),
+        AGAIN: Phase(iterate, NOTHING, again),
         **PHASES,
     },
     Settings,

@@ -8,7 +8,8 @@ With lambda the curvature found (e'He = -lambda) and s the length:
 If the Hessian is rho-Lipschitz, every s <= 9 lambda/(4 rho) passes the first test and every
 s < 5 lambda/(6 rho) passes the second, so whatever the first s was, f falls by at least
 (25/576) lambda^3/rho^2, about a quarter of what the best length would give; and rho is not needed.
-Decreases that floating point cannot tell from none are not accepted.
+Decreases that floating point cannot tell from none are not accepted. Where sixty doublings find no
+end of it, f has no minimum that way.
 """
 
 from math import inf
@@ -19,6 +20,7 @@ from unsaddle.kernel import (
     JUMP_FAILED,
     START,
     TRIAL,
+    UNBOUNDED,
     VALUE,
     Ops,
     Parameters,
@@ -30,7 +32,7 @@ from unsaddle.kernel import (
 )
 
 MEASURE, TRY = BEGIN + 2, BEGIN + 3
-HALVINGS = 60
+HALVINGS = DOUBLINGS = 60
 
 
 class Stride(NamedTuple):
@@ -41,7 +43,7 @@ class Stride(NamedTuple):
     chosen: Scalar  # the signed length that gave it
     reach: Scalar  # the signed length to try next
     turned: Scalar  # whether that is the second sign
-    tries: Scalar
+    tries: Scalar  # so far, and from the first accepted length anew
 
 
 NO_STRIDE = Stride(0.0, inf, 0.0, 0.0, False, 0)
@@ -78,18 +80,21 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     shorter = ops.where(t.turned, -t.reach / 2, -t.reach)
     lands = ops.where(good, False, lowest < inf)
     fails = ops.where(good, False, (lowest == inf) & (t.tries >= 2 * HALVINGS))
+    endless = (lowest < t.lowest) & (t.lowest < inf) & (t.tries >= DOUBLINGS)
     stride = Stride(
         value=t.value,
         lowest=lowest,
         chosen=chosen,
         reach=ops.where(good, 2 * t.reach, shorter),
         turned=ops.where(good, False, ops.where(t.turned, False, True)),
-        tries=t.tries + 1,
+        tries=ops.where(good & early, 0, t.tries + 1),
     )
     return s._replace(
         x=ops.axpy(ops.where(lands, chosen, 0.0), e.direction, s.x),
         escape=e._replace(stride=stride),
-        phase=ops.where(lands, START, ops.where(fails, JUMP_FAILED, TRY)),
+        phase=ops.where(
+            lands, START, ops.where(fails, JUMP_FAILED, ops.where(endless, UNBOUNDED, TRY))
+        ),
     )
 
 
