@@ -196,7 +196,7 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize demo:f --jac demo:gradient", "x0 is missing: type --x0 1,0"),
         ("minimize demo:f --jac demo:gradient --x0 1,0 --method ancgd", "smoothness is missing"),
         ("minimize demo:constant --jac demo:gradient START", "fun must be callable, got float"),
-        ("minimize demo:f --jac demo:constant START", "jac must be callable or True"),
+        ("minimize demo:f --jac demo:constant START", "jac must be callable"),
         ("minimize demo:f --jac demo:short START", "shape (1,), expected (2,)"),
         ("minimize demo:f --jac true START", "fun must return (value, gradient)"),
         ("minimize landscape:quartic --x0 1,2,3", "x0 has 3 numbers, but quartic has 2"),

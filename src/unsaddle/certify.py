@@ -13,8 +13,10 @@ from unsaddle.escapes.nc import nc
 from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
     CERTIFIED,
     GRADIENT,
+    TESTED,
     Outcome,
     Parameters,
     Part,
@@ -32,6 +34,12 @@ SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by
 NOTES = {
     True: "rigorous against any gradient error up to the floor.",
     False: "practical: gradient errors are rounding, not malice.",
+}
+
+WHY = {
+    BLIND: "The gradient is too noisy for its differences to show any curvature.",
+    TESTED: "The search ended undecided.",
+    MEASURE: "The search ended undecided.",
 }
 
 
@@ -104,10 +112,11 @@ def find_negative_curvature(
     x = point(x, "x")
     run = Run(compose(gd, lanczos), Parameters(0.0, None, None), Oracle(None, grad, (), x, "grad"))
     run.iterate = Look(x, None, None)
-    delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
     try:
         run.look(x.copy(), GRADIENT, limit, here=True, name="estimate")
-        outcome = look_around(run, x, curvature_tol or 0.0, delta, int(seed), 0, limit, method)
+        outcome = look_around(
+            run, x, curvature_tol or 0.0, failure_probability, int(seed), 0, limit, method
+        )
     except BudgetError:
         return Certificate(
             None, curvature_tol or math.nan, 1.0, math.nan, None, 0, "The budget did not suffice."
@@ -214,7 +223,7 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
         enough=ENOUGH,
         length=0.0,
         decrease=0.0,
-        curvature_tol=float(seen.curvature_tol),
+        curvature_tol=float(seen.curvature_tol) or math.nan,
         failure_probability=failure_probability,
         smoothness=smoothness,
         hessian_lipschitz=(2 * seen.error + e.strange) / seen.radius + ops.tiny(state.x),
@@ -236,7 +245,7 @@ def read_search(state: State, failure_probability: float, gradients: int) -> Cer
     e, seen = state.escape, state.escape.sight
     refuted = e.curvature + seen.error <= -seen.curvature_tol / 2
     holds = True if state.phase == CERTIFIED else False if refuted else None
-    notes = ["The budget did not suffice."]
+    notes = [WHY.get(state.phase, "The budget did not suffice.")]
     if holds is not None:
         kind = "Lanczos" if hasattr(e, "basis") else "Growth"
         mode = NOTES[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
@@ -251,8 +260,8 @@ def read_search(state: State, failure_probability: float, gradients: int) -> Cer
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,
-        curvature_tol=float(seen.curvature_tol),
-        failure_probability=failure_probability if holds is not False else 0.0,
+        curvature_tol=float(seen.curvature_tol) or math.nan,
+        failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
         curvature=float(lowest),
         direction=e.direction / ops.norm(e.direction) if holds is False else None,
         gradients=gradients,

@@ -133,6 +133,8 @@ class Run:
         """
         if self.oracle.gradients >= max_gradients and self.oracle.costs_gradient(needs):
             raise BudgetError
+        if needs & GRADIENT:
+            self.gradient = None  # make room
         try:
             value, gradient = self.oracle.look(point, needs)
             norm = math.nan if gradient is None else ops.norm(gradient)

@@ -41,7 +41,8 @@ TRIAL = 4  # ... and that it can do with an infinite value, if there is none
 START, GO = 0, 1  # the phases every descent has
 BEGIN = 16  # the phase every escape has: the descent reports here
 
-CERTIFIED, TESTED, JUMP_FAILED, STALLED, UNBOUNDED = -1, -2, -3, -4, -5  # how a kernel ends a run
+# how a kernel can end a run
+CERTIFIED, TESTED, JUMP_FAILED, STALLED, UNBOUNDED, BLIND = -1, -2, -3, -4, -5, -6
 
 
 class Phase(NamedTuple):
@@ -157,6 +158,10 @@ class Outcome(Enum):
         "No further progress: the gradient is above tol, but the function does not change any more "
         "in floating point."
     )
+    BLIND = (
+        "The gradient is within tol, but too noisy for its differences to show any curvature: "
+        "the second-order status of x is unknown."
+    )
     UNBOUNDED = "The function falls without end: it seems to have no minimum in this direction."
     INTERRUPTED = "Interrupted from the keyboard; the best point so far is x."
     STOPPED = "The callback asked to stop; the best point so far is x."
@@ -169,4 +174,5 @@ ENDS = {
     JUMP_FAILED: Outcome.JUMP_FAILED,
     STALLED: Outcome.STALLED,
     UNBOUNDED: Outcome.UNBOUNDED,
+    BLIND: Outcome.BLIND,
 }

@@ -82,6 +82,8 @@ def minimize(
         TypeError: If fun cannot be called; a wrong argument is named by the error it gets.
         ValueError: If what is asked for does not go together.
     """
+    if starts is not None and state is not None:
+        raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
         same = {
             "args": args,

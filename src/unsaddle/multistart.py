@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from unsaddle.kernel import Outcome
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import point
 
@@ -45,8 +46,12 @@ def from_many(
         runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
         if left is not None:
             left -= runs[-1].njev
+        if runs[-1].outcome in (Outcome.INTERRUPTED, Outcome.STOPPED):
+            break
     best = min(runs, key=lambda run: (not run.success, np.isnan(run.fun), run.fun))
-    whole = dataclasses.replace(best.certificate, failure_probability=failure_probability)
+    whole = best.certificate
+    if whole.holds:
+        whole = dataclasses.replace(whole, failure_probability=failure_probability)
     sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
     return OptimizeResult({**best, **sums, "certificate": whole, "runs": runs})
 

@@ -52,14 +52,19 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
         The result.
     """
     certificate = undecided(request)
-    while outcome is Outcome.TESTED:
+    going = outcome is Outcome.TESTED
+    while going:
         outcome, certificate = _confirm(run, request, callback)
-        if outcome is Outcome.REFUTED and run.state.phase == MEASURE:  # a way down: take it
+        going = outcome is Outcome.REFUTED and run.state.phase == MEASURE
+        if going:  # a way down: take it
             outcome, certificate = run.go(request.limit, callback), undecided(request)
+            going = outcome is Outcome.TESTED
     ended = run.state
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
         certificate = read_search(ended, request.failure_probability, ended.escape.steps)
     at, outcome = _settle(run, outcome, request)
+    if outcome is Outcome.NOT_FINITE:
+        certificate = undecided(request)
     if outcome in CUT_SHORT:
         at = _lowest(run, outcome, request)
     return _result(run, request, outcome, certificate, at)
@@ -147,9 +152,10 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
             direction=certificate.direction,
             curvature=certificate.curvature,
             sight=found.escape.sight,
+            found=tested.escape.steps,
         )
         run.state = tested._replace(escape=known, phase=MEASURE, episode=found.episode)
-    outcomes = {True: Outcome.CERTIFIED, False: Outcome.REFUTED, None: Outcome.BUDGET}
+    outcomes = {True: Outcome.CERTIFIED, False: Outcome.REFUTED, None: end}
     return outcomes[certificate.holds], certificate
 
 
@@ -158,7 +164,9 @@ def _settle(run: Run, outcome: Outcome, request: Request) -> tuple[Best, Outcome
     if outcome in CUT_SHORT:
         return Best(run.state.x, math.nan), outcome
     x, value = run.state.x.copy(), math.nan
-    known = getattr(run.state.escape, "gradient", None)
+    searched = outcome not in (Outcome.STALLED, Outcome.UNBOUNDED)
+    part = run.state.escape if searched else run.state.descent
+    known = getattr(part, "gradient", None)
     same = np.array_equal(run.iterate.x, x)
     if known is not None and (run.iterate.gradient is None or not same):
         run.iterate = Look(x, run.iterate.value if same else None, known.copy())

@@ -103,10 +103,11 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     fast = d.gap >= ((1 - p.descent.friction) * p.descent.nce_length) ** 2
     left = s.left - 1
     onward = ops.where(left <= 0, s.report, GO)
+    v = ops.switch(stay, d.velocity, d.ahead)
     exploit = ops.where(fast, ops.where(s.tolerance < 0, START, REST), PLUS)
     return s._replace(
         x=ops.axpy(ops.where(stay, 0.0, 1.0), d.ahead, s.x),
-        descent=d._replace(velocity=ops.switch(stay, d.velocity, d.ahead)),
+        descent=d._replace(velocity=v, ahead=v),
         left=left,
         phase=ops.where(bent, exploit, ops.where(small, s.report, onward)),
     )
@@ -144,5 +145,5 @@ agd = Part(
         MINUS: Phase(aside, VALUE, try_minus),
     },
     Settings,
-    lambda ops, x: Memory(ops.times(0.0, x), ops.times(0.0, x), 0.0, 0.0, 0.0),
+    lambda ops, x: Memory(x, x, 0.0, 0.0, 0.0),
 )

@@ -136,7 +136,11 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
         change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),
     )
-    onward = ops.where(left <= 0, s.report, ops.where(idle >= IDLE, STALLED, GO))
+    onward = ops.where(
+        left <= 0,
+        s.report,
+        ops.where((idle >= IDLE) & (ops.norm(gradient) > s.tolerance), STALLED, GO),
+    )
     endless = (line.high == inf) & (value < line.low_value)
     gives_up = ops.where(endless, UNBOUNDED, ops.where(d.count > 0, START, STALLED))
     again = ops.where(line.tries + 1 >= TRIES, gives_up, TRY)

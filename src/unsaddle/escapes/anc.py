@@ -126,9 +126,9 @@ anc = Part(
     {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
     Settings,
     lambda ops, x: Memory(
-        gradient=ops.times(0.0, x),
-        direction=ops.times(0.0, x),
-        ahead=ops.times(0.0, x),
+        gradient=x,
+        direction=x,
+        ahead=x,
         extent=1.0,
         steps=0,
         growth=1.0,

@@ -11,15 +11,18 @@ certificate from the same gradients can be better, and on an invariant subspace 
 
 Choices:
 
-1. l and rho are what was given or what was met; gamma, where not given, is
-   max(sqrt(rho eps), ``finest`` l), with the rho that was given if one was.
-2. The error of a difference is measured: along v_1 by halving r, which costs one gradient and
-   sees every kind of bending (r is shortened while bending, not rounding, hides gamma; where that
-   makes it worse the gradient is noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
-   found there is error. Four times that must stay below gamma.
+1. l and rho are what was given or what was met; gamma, where not given, is sqrt(rho eps), kept
+   between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
+2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
+   shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
+   noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is
+   tridiagonal and symmetric and whatever else is found there is error. Four times that must stay
+   below gamma.
 3. After -``enough`` gamma is found the search goes on for half as many steps again: the jump
    gains with the cube of the curvature.
-4. When the memory is full and nothing is decided, it ends undecided.
+4. Where gamma was not given and the claim could be made, but there is curvature below zero that
+   can be told from error, a jump is tried first: the claim is made if it does not pay.
+5. When the memory is full and nothing is decided, it ends undecided.
 """
 
 from math import inf
@@ -29,6 +32,7 @@ from unsaddle.certificate import NO_SIGHT, Sight, sight
 from unsaddle.escapes.stride import MEASURE, NO_STRIDE, PHASES, Stride
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -46,6 +50,7 @@ from unsaddle.kernel import (
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
 AGAIN = BEGIN + 9
 WIDEST = 1e-2  # r, as a share of max(|x|, 1)
+COARSEST = 1e-2  # share of l above which gamma is not chosen
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -61,6 +66,7 @@ class Memory(NamedTuple):
     steps: Scalar  # k - 1
     found: Scalar  # after how many steps curvature enough was found
     pivot: Scalar  # last one of T + (enough gamma) I: negative as soon as it is found
+    dip: Scalar  # last one of T + (4 error) I: negative as soon as there is any to be seen
     q: Scalar  # |q_{k-1}(-gamma)|/sqrt(K)
     q_before: Scalar  # |q_{k-2}(-gamma)|/sqrt(K)
     growth: Scalar  # sqrt(K)
@@ -99,6 +105,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         steps=0,
         found=inf,
         pivot=inf,
+        dip=inf,
         q=1.0,
         q_before=0.0,
         growth=1.0,
@@ -137,11 +144,14 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     bend = ops.add(gradient, -1.0, e.gradient)
     short = ops.add(ops.pick(e.basis, 1), -1.0, e.gradient)
     met, changing = s.descent.scale()
-    smoothness = ops.maximum(ops.maximum(c.smoothness, met), ops.norm(bend) / r)
+    local = ops.norm(bend) / r
+    smoothness = ops.maximum(ops.maximum(c.smoothness, met), local)
     change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
     rho = ops.maximum(ops.maximum(c.hessian_lipschitz, changing), change)
     known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, rho)
-    own = ops.maximum(ops.sqrt(known * p.tolerance), c.finest * smoothness)
+    own = ops.sqrt(known * p.tolerance)
+    coarse = (c.finest > 0) & (own > COARSEST * local)
+    own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
     gamma = ops.maximum(ops.where(c.curvature_tol > 0, c.curvature_tol, own), e.floor)
     seen = sight(
         ops,
@@ -166,7 +176,9 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
     best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
     after = e._replace(sight=best, pace=pace)
-    phase = ops.where(on, HALF, ops.where(worse, SEARCH, FIRST))
+    blind = hides & (2 * best.curvature_tol > smoothness)
+    onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
+    phase = ops.where(on, HALF, onto)
     return s._replace(escape=after, phase=phase)
 
 
@@ -181,6 +193,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     elsewhere = ops.record(ops.record(along, k, 0.0), k - 1, along[k - 1] - e.beta)
     strange = ops.maximum(e.strange, ops.norm(elsewhere))
     pivot = alpha + p.escape.enough * seen.curvature_tol + seen.error - e.beta * e.beta / e.pivot
+    dip = alpha + 4 * ops.maximum(seen.error, strange) - e.beta * e.beta / e.dip
     q = ((alpha + seen.rate) * e.q - e.beta * e.q_before) / beta  # |q_k(-gamma)|/sqrt(K)
     root = ops.sqrt(1 + q * q)
     ahead = ops.scale(1 / beta, w)
@@ -194,13 +207,14 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
         steps=k + 1,
         found=found,
         pivot=ops.where(found < inf, inf, pivot),
+        dip=ops.where(e.dip > 0, dip, e.dip),
         q=q / root,
         q_before=e.q / root,
         growth=ops.where(rest > 0, e.growth * root, inf),
         strange=strange,
         floor=ops.maximum(e.floor, 8 * strange),
     )
-    return s._replace(escape=after, phase=onward(ops, s, after))
+    return s._replace(escape=after, phase=onward(ops, p, s, after))
 
 
 def orthogonal(ops: Ops, e: Memory, w: Vector) -> tuple[Vector, Vector]:
@@ -211,14 +225,15 @@ def orthogonal(ops: Ops, e: Memory, w: Vector) -> tuple[Vector, Vector]:
     return ops.axpy(-1.0, ops.mix(e.basis, e.steps + 1, again), w), along
 
 
-def onward(ops: Ops, s: State, e: Memory) -> Scalar:
+def onward(ops: Ops, p: Parameters, s: State, e: Memory) -> Scalar:
     """Certified, found, undecided, or on."""
     n, seen, missing = ops.size(s.x), e.sight, e.found == inf
     grown = (e.growth >= seen.needed) | (e.steps >= n)
     clear = 4 * e.strange <= seen.curvature_tol
     over = e.steps >= places(n)
     ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, over)
-    certified = ops.where(clear, CERTIFIED, AGAIN)  # or once more, for a larger gamma
+    dips = (e.dip < 0) & (p.escape.curvature_tol == 0)
+    certified = ops.where(clear, ops.where(dips, FOUND, CERTIFIED), AGAIN)
     undecided = ops.where(over, TESTED, SEARCH)
     return ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
 
@@ -242,8 +257,8 @@ def memory(ops: Ops, x: Vector) -> Memory:
     room = places(ops.size(x)) + 1
     row, zero = ops.blank(x, room), ops.times(0.0, x)
     return Memory(
-        zero, zero, ops.shelf(x, room), row, ops.times(0.0, row), 0.0, 0, inf, inf, 1.0, 0.0, 1.0,
-        0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
+        zero, zero, ops.shelf(x, room), row, ops.times(0.0, row), 0.0, 0, inf, inf, inf, 1.0, 0.0,
+        1.0, 0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
     )  # fmt: skip
 
 

@@ -110,8 +110,8 @@ nc = Part(
     {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
     Settings,
     lambda ops, x: Memory(
-        gradient=ops.times(0.0, x),
-        direction=ops.times(0.0, x),
+        gradient=x,
+        direction=x,
         steps=0,
         growth=1.0,
         curvature=inf,

@@ -74,5 +74,5 @@ def verdict(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
 perturb = Part(
     {BEGIN: Phase(iterate, VALUE, begin), VERDICT: Phase(iterate, VALUE, verdict)},
     Settings,
-    lambda ops, x: Memory(ops.times(0.0, x), 0.0),
+    lambda ops, x: Memory(x, 0.0),
 )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from unsaddle.kernel import (
     BEGIN,
+    CERTIFIED,
     JUMP_FAILED,
     START,
     TRIAL,
@@ -79,7 +80,9 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     chosen = ops.where(good, t.reach, t.chosen)
     shorter = ops.where(t.turned, -t.reach / 2, -t.reach)
     lands = ops.where(good, False, lowest < inf)
-    fails = ops.where(good, False, (lowest == inf) & (t.tries >= 2 * HALVINGS))
+    hopeless = (t.tries >= 2 * HALVINGS) | (square < seen)
+    fails = ops.where(good, False, (lowest == inf) & hopeless)
+    stays = ops.where(e.found == inf, CERTIFIED, JUMP_FAILED)  # not sought, but met
     endless = (lowest < t.lowest) & (t.lowest < inf) & (t.tries >= DOUBLINGS)
     stride = Stride(
         value=t.value,
@@ -92,9 +95,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     return s._replace(
         x=ops.axpy(ops.where(lands, chosen, 0.0), e.direction, s.x),
         escape=e._replace(stride=stride),
-        phase=ops.where(
-            lands, START, ops.where(fails, JUMP_FAILED, ops.where(endless, UNBOUNDED, TRY))
-        ),
+        phase=ops.where(lands, START, ops.where(fails, stays, ops.where(endless, UNBOUNDED, TRY))),
     )
 
 

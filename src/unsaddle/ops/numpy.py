@@ -14,6 +14,7 @@ log = math.log
 maximum = max
 
 _AXPY: dict[str, Any] = {char: blas.get_blas_funcs("axpy", dtype=char) for char in "df"}
+_SCAL: dict[str, Any] = {char: blas.get_blas_funcs("scal", dtype=char) for char in "df"}
 _DOT: dict[str, Any] = {char: blas.get_blas_funcs("dot", dtype=char) for char in "df"}
 _ROUNDOFF = {"d": 2.0**-53, "f": 2.0**-24}
 _TINY = {"d": 2.0**-1022, "f": 2.0**-126}
@@ -31,12 +32,12 @@ def norm(x: Vector) -> float:
 
 def axpy(a: float, x: Vector, y: Vector) -> Vector:
     """y + a x, in y's storage."""
-    return _AXPY[x.dtype.char](x, y, a=a)
+    return _AXPY[x.dtype.char](x, y, x.size, a)
 
 
 def scale(a: float, x: Vector) -> Vector:
     """a x, in x's storage."""
-    return np.multiply(x, a, out=x)
+    return _SCAL[x.dtype.char](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
 
 
 def times(a: float, x: Vector) -> Vector:
@@ -46,7 +47,7 @@ def times(a: float, x: Vector) -> Vector:
 
 def add(x: Vector, a: float, y: Vector) -> Vector:
     """x + a y, as a new vector."""
-    return _AXPY[x.dtype.char](y, x.copy(), a=a)
+    return _AXPY[x.dtype.char](y, x.copy(), x.size, a)
 
 
 def keep(x: Vector) -> Vector:
