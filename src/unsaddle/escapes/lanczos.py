@@ -45,7 +45,7 @@ from unsaddle.kernel import (
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
 AGAIN = BEGIN + 9
-WIDEST = 1e-2  # r, as a share of max(|x|, 1)
+WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of l
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -140,7 +140,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     rho = ops.maximum(ops.maximum(c.hessian_lipschitz, changing), change)
     known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, rho)
     own = ops.maximum(ops.sqrt(known * p.tolerance), c.finest * smoothness)
-    gamma = ops.maximum(ops.where(c.curvature_tol > 0, c.curvature_tol, own), e.floor)
+    asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
+    gamma = ops.maximum(asked, e.floor)
     seen = sight(
         ops,
         s.x,
@@ -151,9 +152,11 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         hessian_lipschitz=rho,
         curvature_tol=gamma,
         failure_probability=c.failure_probability,
-    )
+    )._replace(asked=asked)
     bending = rho * r / 2
-    hides = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
+    share = ops.where(c.curvature_tol > 0, inf, CLEAR * smoothness)  # as noise passes for rho
+    unclear = (4 * seen.error > gamma) | (4 * seen.error > share)
+    hides = unclear & (bending > 4 * (seen.error - bending))
     worse = hides & (seen.error >= e.sight.error)
     turns = worse & (e.pace < 1)
     ends = worse & (e.pace > 1)
