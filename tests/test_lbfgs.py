@@ -1,6 +1,7 @@
 """L-BFGS: its steps, its directions, what it measures on the way, and its price beside SciPy's."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,8 +125,7 @@ def descend(value: Any, gradient: Any, start: Any, tol: float = TOL) -> list[Sta
 
 def accepted(states: list[State]) -> list[tuple[State, State]]:
     """Give the pairs of states around each step taken."""
-    pairs = zip(states, states[1:], strict=False)
-    return [(a, b) for a, b in pairs if b.descent.count > a.descent.count]
+    return [(a, b) for a, b in pairwise(states) if b.descent.count > a.descent.count]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -151,9 +151,7 @@ def test_the_two_loops_are_the_dense_update(name: str) -> None:
     value, gradient, start = PROBLEMS[name]
     states = descend(value, gradient, start)
     directions = [
-        after
-        for before, after in zip(states, states[1:], strict=False)
-        if before.phase == GO and after.phase == TRY
+        after for before, after in pairwise(states) if before.phase == GO and after.phase == TRY
     ]
     assert max(state.descent.count for state in directions) > 2 * PAIRS
     for state in directions[:40]:
@@ -232,3 +230,16 @@ def test_it_solves_the_classics_for_the_price_of_scipys() -> None:
 def test_a_line_search_outlives_a_bracket_without_width() -> None:
     line = along(1.0, -1.0, 1.0)._replace(low=1.0, high=1.0, high_value=1.0, high_slope=1.0)
     assert narrow(ops, line, 2.0, 1.0).t == 1.0
+
+
+@pytest.mark.parametrize("far", [1e3, 1e5])
+def test_a_minimum_far_away_is_not_taken_for_none(far: float) -> None:
+    """x^3 + x^4/far falls as x^3 does, until -3/4 far; the first step has length one."""
+    result = minimize(
+        lambda x: float(x[0] ** 3 + x[0] ** 4 / far),
+        [-1.0],
+        jac=lambda x: 3 * x**2 + 4 * x**3 / far,
+        tol=1.0,
+    )
+    assert result.success
+    assert abs(result.x[0] / far + 0.75) < 1e-4
