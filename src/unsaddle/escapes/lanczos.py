@@ -15,8 +15,9 @@ Choices:
    max(sqrt(rho eps), ``finest`` l), with the rho that was given if one was.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient and
    sees every kind of bending (r is shortened while bending, not rounding, hides gamma; where that
-   makes it worse the gradient is noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is
-   found there is error. Four times that must stay below gamma.
+   makes it worse the gradient is noisy, and r is lengthened instead), and at every step for
+   nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found there is
+   error. Four times that must stay below gamma.
 3. After -``enough`` gamma is found the search goes on for half as many steps again: the jump
    gains with the cube of the curvature.
 4. When the memory is full and nothing is decided, it ends undecided.
@@ -45,7 +46,7 @@ from unsaddle.kernel import (
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
 AGAIN = BEGIN + 9
-WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of l
+WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
 
@@ -154,9 +155,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         failure_probability=c.failure_probability,
     )._replace(asked=asked)
     bending = rho * r / 2
-    share = ops.where(c.curvature_tol > 0, inf, CLEAR * smoothness)  # as noise passes for rho
-    unclear = (4 * seen.error > gamma) | (4 * seen.error > share)
-    hides = unclear & (bending > 4 * (seen.error - bending))
+    share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
+    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
     worse = hides & (seen.error >= e.sight.error)
     turns = worse & (e.pace < 1)
     ends = worse & (e.pace > 1)
