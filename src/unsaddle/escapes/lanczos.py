@@ -49,7 +49,7 @@ from unsaddle.kernel import (
 
 SEARCH, HALF, WHOLE, FIRST, FOUND = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7, BEGIN + 8
 AGAIN = BEGIN + 9
-WIDEST = 1e-2  # r, as a share of max(|x|, 1)
+WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
 COARSEST = 1e-2  # share of l above which gamma is not chosen
 MEMORY = 2**27  # numbers, one gibibyte in double precision
 
@@ -87,7 +87,7 @@ class Settings(NamedTuple):
     failure_probability: float  # delta
     smoothness: float  # l, or zero
     hessian_lipschitz: float  # rho, or zero
-    noise: float  # relative error of a gradient, where it is above the roundoff
+    noise: float = 0.0  # relative error of a gradient, where it is above the roundoff
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -152,7 +152,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     own = ops.sqrt(known * p.tolerance)
     coarse = (c.finest > 0) & (own > COARSEST * local)
     own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
-    gamma = ops.maximum(ops.where(c.curvature_tol > 0, c.curvature_tol, own), e.floor)
+    asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
+    gamma = ops.maximum(asked, e.floor)
     seen = sight(
         ops,
         s.x,
@@ -164,9 +165,10 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         curvature_tol=gamma,
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
-    )
+    )._replace(asked=asked)
     bending = rho * r / 2
-    hides = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
+    share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
+    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
     worse = hides & (seen.error >= e.sight.error)
     turns = worse & (e.pace < 1)
     ends = worse & (e.pace > 1)
