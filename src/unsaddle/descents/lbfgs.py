@@ -115,7 +115,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     """Take the step where the Wolfe conditions hold, else try another t."""
     d, line = s.descent, s.descent.line
     slope = ops.dot(gradient, d.direction)
-    noise = 8 * ops.roundoff(s.x) * ops.maximum(abs(value), abs(d.value))
+    noise = 8 * ops.roundoff(s.x) * abs(d.value)  # of an infinite trial too
     taken = accepts(ops, line, value, slope, noise)
     bend = ops.add(gradient, -1.0, d.gradient)
     step = ops.times(line.t, d.direction)

@@ -61,7 +61,8 @@ def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
     guess = cubic(ops, low, low_value, low_slope, far, far_value, far_slope)
     width = far - low
     inner = between(ops, guess, low + EDGE * width, low + (1 - EDGE) * width, low + width / 2)
-    outer = between(ops, guess, low - LEAST * width, low - MOST * width, low - MOST * width)
+    ahead = ops.where(low_slope > far_slope, guess, inf)  # a fall that steepens has no end in sight
+    outer = between(ops, ahead, low - LEAST * width, low - MOST * width, low - MOST * width)
     return Line(
         line.value,
         line.slope,
