@@ -16,7 +16,7 @@ Choices:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.descents.wolfe import Line, accepts, along, narrow
+from unsaddle.descents.wolfe import Line, accepts, along, clean, narrow
 from unsaddle.kernel import (
     BOTH,
     GO,
@@ -37,6 +37,7 @@ from unsaddle.kernel import (
 
 TRY = 2
 PAIRS, TRIES, IDLE, FADE = 10, 20, 10, 0.9
+HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
 
 
 class Memory(NamedTuple):
@@ -116,7 +117,8 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     d, line = s.descent, s.descent.line
     slope = ops.dot(gradient, d.direction)
     noise = 8 * ops.roundoff(s.x) * abs(d.value)  # of an infinite trial too
-    taken = accepts(ops, line, value, slope, noise)
+    seen = clean(ops, line, value, slope, HAZE * noise)
+    taken = accepts(line, seen, slope)
     bend = ops.add(gradient, -1.0, d.gradient)
     step = ops.times(line.t, d.direction)
     i = d.count % PAIRS
@@ -131,7 +133,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
         count=ops.where(taken, d.count + 1, d.count),
         value=ops.where(taken, value, d.value),
-        line=narrow(ops, line, value, slope),
+        line=narrow(ops, line, seen, slope),
         idle=ops.where(taken, idle, d.idle),
         curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
         change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),

@@ -144,7 +144,9 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     )
     bending = rho * r / 2
     shorten = (seen.curvature_tol > gamma) & (bending > 4 * (seen.error - bending))
-    seen = seen._replace(radius=ops.where(shorten, r / 4, r))
+    best = ops.sqrt(ops.maximum(seen.error - bending, 0.0) / ops.maximum(bending, ops.tiny(s.x)))
+    factor = ops.where(best < 1 / 4, ops.maximum(best, 1e-3), 1 / 4)
+    seen = seen._replace(radius=ops.where(shorten, factor * r, r))
     return s._replace(escape=e._replace(sight=seen), phase=ops.where(shorten, HALF, FIRST))
 
 
