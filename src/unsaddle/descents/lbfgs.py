@@ -4,7 +4,7 @@ Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``wolfe.py``
 
 Choices:
 
-1. The direction is the two-loop recursion over the last ten pairs (s, y), scaled by s'y/y'y.
+1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails forgets the pairs and starts along the gradient; if that fails too, or
    if ten steps in a row change nothing that floating point can see, the descent has stalled.
@@ -36,7 +36,7 @@ from unsaddle.kernel import (
 )
 
 TRY = 2
-PAIRS, TRIES, IDLE, FADE = 10, 20, 10, 0.9
+PAIRS, TRIES, IDLE, FADE = 20, 20, 10, 0.9
 HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
 
 
@@ -124,7 +124,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     i = d.count % PAIRS
     length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
     error = abs(value - d.value - line.t * (slope + line.slope) / 2)
-    change = ops.where(error > 8 * noise, 12 * error / length / length / length, 0.0)
+    change = ops.where(error > HAZE * noise, 12 * error / length / length / length, 0.0)
     left = s.left - 1
     idle = ops.where(d.value - value > noise, 0, d.idle + 1)
     after = d._replace(
