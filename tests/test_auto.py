@@ -210,7 +210,11 @@ def test_from_a_maximum(n: int) -> None:
 
 @pytest.mark.parametrize("quartic", [0.0, 1.0])
 def test_a_monkey_saddle_is_claimed_to_be_no_more_than_it_is(quartic: float) -> None:
-    """No curvature at all at 0: the claim lambda_min > -gamma is true, and all there is."""
+    """No curvature at all at 0: the claim lambda_min > -gamma is true, and all there is.
+
+    Where gamma is the method's own choice, what looks like curvature is tried as well, and leads
+    down: to the minimum, or without end where there is none.
+    """
 
     def value(x: np.ndarray) -> float:
         return float(x[0] ** 3 - 3 * x[0] * x[1] ** 2 + quartic * (x @ x) ** 2)
@@ -219,14 +223,14 @@ def test_a_monkey_saddle_is_claimed_to_be_no_more_than_it_is(quartic: float) -> 
         cubic = np.array([3 * x[0] ** 2 - 3 * x[1] ** 2, -6 * x[0] * x[1]])
         return cubic + 4 * quartic * (x @ x) * x
 
-    result = solve(value, gradient, np.zeros(2), lambda x: np.zeros((2, 2)))
-    assert result.success
-    assert not result.x.any()
-    assert result.certificate.curvature_tol < 0.01
-    assert "certified: lambda_min > -0.00" in result.message
-    away = solve(value, gradient, [-0.1, 0.05])
-    assert away.success == bool(quartic)
-    assert away.fun < -1e-3
+    stays = minimize(value, np.zeros(2), jac=gradient, curvature_tol=0.01)
+    assert stays.success
+    assert not stays.x.any()
+    assert stays.certificate.curvature_tol == 0.01
+    for start in (np.zeros(2), [-0.1, 0.05]):
+        result = minimize(value, start, jac=gradient, max_gradients=LIMIT)
+        assert result.outcome is (Outcome.CERTIFIED if quartic else Outcome.UNBOUNDED)
+        assert result.fun < -1e-3
 
 
 def test_flat_directions() -> None:
@@ -285,8 +289,8 @@ def test_a_function_without_a_lower_bound_is_said_to_have_none(name: str) -> Non
 def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -> None:
     """Noise of 1e-6 hides what probes of 1e-8 show: gamma is raised, and the claim is true.
 
-    50 seeds each, of which 30 or more leave the saddle; the others end with an honest gamma above
-    its curvature, or with a jump that failed. If probes were only ever shortened, none would leave.
+    50 seeds each, of which 19 or more leave the saddle; the others end with an honest gamma above
+    its curvature, with a jump that failed, or saying that the gradient is too noisy. If probes were only ever shortened, none would leave.
     """
     left = 0
     for seed in range(50):
@@ -305,7 +309,7 @@ def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -
             left += abs(abs(result.x[1]) - 1) < 1e-3
         else:
             assert result.certificate.holds is not True
-    assert left >= 25
+    assert left >= 15
 
 
 @pytest.mark.parametrize("widest", [1e3, 1e6])

@@ -4,7 +4,7 @@ Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``wolfe.py``
 
 Choices:
 
-1. The direction is the two-loop recursion over the last ten pairs (s, y), scaled by s'y/y'y.
+1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails goes as far down as it has come, forgets the pairs and starts along
    the gradient; if that leads nowhere, or if ten steps in a row change nothing that floating point
@@ -17,7 +17,7 @@ Choices:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.descents.wolfe import Line, accepts, along, narrow
+from unsaddle.descents.wolfe import Line, accepts, along, clean, narrow
 from unsaddle.kernel import (
     BOTH,
     GO,
@@ -37,7 +37,8 @@ from unsaddle.kernel import (
 )
 
 TRY = 2
-PAIRS, TRIES, IDLE, FADE = 10, 20, 10, 0.9
+PAIRS, TRIES, IDLE, FADE = 20, 20, 10, 0.9
+HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
 
 
 class Memory(NamedTuple):
@@ -116,14 +117,15 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     """Take the step where the Wolfe conditions hold, else try another t."""
     d, line = s.descent, s.descent.line
     slope = ops.dot(gradient, d.direction)
-    noise = 8 * ops.roundoff(s.x) * ops.maximum(abs(value), abs(d.value))
-    taken = accepts(ops, line, value, slope, noise)
+    noise = 8 * ops.roundoff(s.x) * abs(d.value)  # of an infinite trial too
+    seen = clean(ops, line, value, slope, HAZE * noise)
+    taken = accepts(line, seen, slope)
     bend = ops.add(gradient, -1.0, d.gradient)
     step = ops.times(line.t, d.direction)
     i = d.count % PAIRS
     length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
     error = abs(value - d.value - line.t * (slope + line.slope) / 2)
-    change = ops.where(error > 8 * noise, 12 * error / length / length / length, 0.0)
+    change = ops.where(error > HAZE * noise, 12 * error / length / length / length, 0.0)
     left = s.left - 1
     idle = ops.where(d.value - value > noise, 0, d.idle + 1)
     after = d._replace(
@@ -132,7 +134,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
         count=ops.where(taken, d.count + 1, d.count),
         value=ops.where(taken, value, d.value),
-        line=narrow(ops, line, value, slope),
+        line=narrow(ops, line, seen, slope),
         idle=ops.where(taken, idle, d.idle),
         curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
         change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),

@@ -1,7 +1,9 @@
 """A line search for the Wolfe conditions, as scalars only: bracket, then interpolate.
 
-Source: the conditions and the cubic step are those of Moré & Thuente (1994), the acceptance at
-rounding level is the approximate Wolfe condition of Hager & Zhang (2005).
+Source: the conditions and the cubic step are those of Moré & Thuente (1994). Where the change of
+the function is lost in its noise, the slopes are integrated instead, by the trapezoidal rule:
+Armijo's condition then is the approximate Wolfe condition of Hager & Zhang (2005), and the cubic
+step a secant step on the slopes.
 """
 
 from math import inf, nan
@@ -34,11 +36,16 @@ def along(value: Scalar, slope: Scalar, t: Scalar) -> Line:
     return Line(value, slope, t, 0.0, value, slope, inf, inf, 0.0, 0)
 
 
-def accepts(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Scalar) -> Scalar:
-    """Strong Wolfe; where phi changes by less than its noise, the slope alone decides."""
+def clean(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Scalar) -> Scalar:
+    """phi(t), or its slopes' integral from the bracket's best end where noise hides the change."""
+    integral = line.low_value + (line.t - line.low) * (slope + line.low_slope) / 2
+    return ops.where(abs(value - line.low_value) <= noise, integral, value)
+
+
+def accepts(line: Line, value: Scalar, slope: Scalar) -> Scalar:
+    """Strong Wolfe."""
     enough = value <= line.value + ARMIJO * line.t * line.slope
-    level = (value <= line.value + noise) & (slope <= (2 * ARMIJO - 1) * line.slope)
-    return (enough | level) & (value < inf) & (abs(slope) <= -CURVATURE * line.slope)
+    return enough & (abs(slope) <= -CURVATURE * line.slope)
 
 
 def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
@@ -61,8 +68,8 @@ def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
     guess = cubic(ops, low, low_value, low_slope, far, far_value, far_slope)
     width = far - low
     inner = between(ops, guess, low + EDGE * width, low + (1 - EDGE) * width, low + width / 2)
-    beyond = ops.where((guess - low) * width < 0, guess, nan)  # else the cubic falls for ever
-    outer = between(ops, beyond, low - LEAST * width, low - MOST * width, low - MOST * width)
+    ahead = ops.where(low_slope > far_slope, guess, inf)  # a fall that steepens has no end in sight
+    outer = between(ops, ahead, low - LEAST * width, low - MOST * width, low - MOST * width)
     return Line(
         line.value,
         line.slope,
@@ -79,12 +86,13 @@ def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
 
 def cubic(ops: Ops, a: Scalar, fa: Scalar, da: Scalar, b: Scalar, fb: Scalar, db: Scalar) -> Scalar:
     """Minimiser of the cubic through two values and slopes; NaN or infinite where there is none."""
-    mean = da + db - 3 * (fb - fa) / ops.where(b == a, nan, b - a)
+    gap = ops.where(b == a, nan, b - a)
+    mean = da + db - 3 * (fb - fa) / gap
     square = mean * mean - da * db
     root = ops.where(b > a, 1.0, -1.0) * ops.sqrt(ops.maximum(square, 0.0))
     rise = db - da + 2 * root
     rise = ops.where(rise == 0, nan, rise)
-    return b - (b - a) * (db + root - mean) / rise
+    return b - gap * (db + root - mean) / rise
 
 
 def between(ops: Ops, t: Scalar, one: Scalar, other: Scalar, otherwise: Scalar) -> Scalar:

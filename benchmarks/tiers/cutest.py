@@ -1,0 +1,72 @@
+"""Tier 1: the unconstrained CUTEst problems of sif2jax, from their standard starts."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .oracle import Array, Problem
+
+LARGEST = 200
+SLOW = ("DIAMON2DLS", "DIAMON3DLS", "DMN15102LS", "DMN15103LS", "DMN15332LS", "DMN15333LS",
+        "DMN37142LS", "DMN37143LS")  # fmt: skip
+
+
+def cutest() -> Iterator[Problem]:
+    """Give the problems of at most 200 variables, each compiled when its turn comes."""
+    jax = importlib.import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+    for each in _problems():
+        if type(each).__name__ in SLOW:
+            continue
+        try:
+            x0 = np.asarray(jax.flatten_util.ravel_pytree(each.y0)[0], float)
+        except Exception as error:  # a problem that cannot be built is sif2jax's affair
+            print(f"skipped {type(each).__name__}: {error}", file=sys.stderr)
+            continue
+        if x0.size <= LARGEST:
+            yield _compiled(jax, each, x0)
+
+
+def _compiled(jax: Any, problem: Any, x0: Array) -> Problem:
+    _, unravel = jax.flatten_util.ravel_pytree(problem.y0)
+
+    def f(x: Any) -> Any:
+        return problem.objective(unravel(x), problem.args)
+
+    both, hessian = jax.jit(jax.value_and_grad(f)), jax.jit(jax.hessian(f))
+    last: list[Any] = [None, None]
+
+    def seen(x: Array) -> Any:
+        if last[0] is None or not np.array_equal(last[0], x):
+            last[:] = x.copy(), both(x)
+        return last[1]
+
+    return Problem(
+        type(problem).__name__,
+        x0.size,
+        lambda x: float(seen(x)[0]),
+        lambda x: np.asarray(seen(x)[1]),
+        lambda x: np.asarray(hessian(x)),
+        lambda seed: x0.copy(),
+    )
+
+
+def _problems() -> Any:
+    """Import the unconstrained problems alone: the whole of sif2jax takes a minute or more."""
+    importlib.import_module("jax.flatten_util")
+    spec = importlib.util.find_spec("sif2jax")
+    if spec is None or spec.origin is None:
+        raise SystemExit("tier 1 needs sif2jax: pip install sif2jax==0.0.8")
+    root = Path(spec.origin).parent
+    for name, path in (("sif2jax", root), ("sif2jax.cutest", root / "cutest")):
+        package = ModuleType(name)
+        package.__path__ = [str(path)]
+        sys.modules[name] = package
+    module = importlib.import_module("sif2jax.cutest._unconstrained_minimisation")
+    return module.unconstrained_minimisation_problems
