@@ -6,7 +6,7 @@ conditional; under ``vmap`` the members of a batch wait for each other phase by 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,58 +16,25 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
 
-from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
-from unsaddle.escapes.jump import MEASURE
 from unsaddle.escapes.nc import SEARCH
 from unsaddle.kernel import (
     BEGIN,
-    BOTH,
-    CERTIFIED,
     ENDS,
     GRADIENT,
     TESTED,
-    VALUE,
     Outcome,
     Parameters,
-    Phase,
-    Solver,
-    State,
     compose,
 )
+from unsaddle.loops import Carry, Tree, Verdict, drive, first_state, read, rest
 from unsaddle.methods import find, nearest, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import FINEST, KINDS, PROBES, SEARCHES, estimate, settings
+from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings
 
-Tree = Any
 _OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
 ENDED = (Outcome.CERTIFIED, Outcome.TESTED, Outcome.REFUTED, Outcome.JUMP_FAILED)
-
-
-class Verdict(NamedTuple):
-    """What a search has shown: ``unsaddle.Certificate`` in the form of arrays."""
-
-    holds: Any  # 1 certified, 0 refuted, -1 undecided
-    curvature_tol: Any
-    failure_probability: Any
-    curvature: Any
-    direction: Tree  # zero unless refuted
-    gradients: Any
-    rigorous: Any  # whether the certificate holds against any gradient error up to the floor
-
-    def certificate(self) -> Certificate:
-        """Give the certificate that this is, once it has been computed."""
-        holds = {1: True, 0: False, -1: None}[int(self.holds)]
-        return Certificate(
-            holds=holds,
-            curvature_tol=float(self.curvature_tol),
-            failure_probability=float(self.failure_probability),
-            curvature=float(self.curvature),
-            direction=self.direction if holds is False else None,
-            gradients=int(self.gradients),
-            note=KINDS[bool(self.rigorous)] if holds else "",
-        )
 
 
 class Solution(NamedTuple):
@@ -109,17 +76,6 @@ class Request(NamedTuple):
     failure_probability: float  # delta
 
 
-class Carry(NamedTuple):
-    """What a loop carries."""
-
-    state: State
-    value: Any
-    gradient: Tree
-    values: Any
-    gradients: Any
-    finite: Any
-
-
 def minimize(
     fun: Callable[..., Any],
     x0: Tree,
@@ -159,8 +115,8 @@ def minimize(
     """
     x0 = _tree(x0, "x0")
     request = _request(
-        method, x0, tol, curvature_tol, failure_probability,
-        smoothness, hessian_lipschitz, decrease_available, options,
+        method, x0, smoothness, hessian_lipschitz,
+        tol, curvature_tol, failure_probability, decrease_available, **options,
     )  # fmt: skip
     return _solve(fun, request, x0, args, seed, _limit(max_gradients))
 
@@ -170,16 +126,9 @@ def minimize_many(
     starts: Tree,
     args: tuple[Any, ...] = (),
     method: str = "ancgd",
-    tol: float = 1e-5,  # eps
-    curvature_tol: float | None = None,  # gamma
-    failure_probability: float = 1e-3,  # delta
     seeds: Any = None,
     max_gradients: Any = None,
-    *,
-    smoothness: float,  # l
-    hessian_lipschitz: float,  # rho
-    decrease_available: float | None = None,  # Delta_f
-    **options: float,
+    **given: Any,
 ) -> Many:
     """Run ``minimize`` from many starts, or with many seeds, in one compiled call.
 
@@ -188,15 +137,9 @@ def minimize_many(
         starts: Start points, stacked along a first axis; of length one to use one for all seeds.
         args: As for ``minimize``, the same for all runs.
         method: As for ``minimize``.
-        tol: As for ``minimize``.
-        curvature_tol: As for ``minimize``.
-        failure_probability: As for ``minimize``, of each run.
         seeds: One per start, or any number for one start; 0, 1, 2, ... if not given.
         max_gradients: As for ``minimize``, of each run.
-        smoothness: As for ``minimize``.
-        hessian_lipschitz: As for ``minimize``.
-        decrease_available: As for ``minimize``.
-        **options: As for ``minimize``.
+        **given: What else ``minimize`` takes, such as smoothness.
 
     Returns:
         All solutions, with a first axis, and the best: the lowest of the certified ones, or of all
@@ -221,10 +164,7 @@ def minimize_many(
         )
     if count != seeds.size:
         starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
-    request = _request(
-        method, jax.tree.map(lambda u: u[0], starts), tol, curvature_tol, failure_probability,
-        smoothness, hessian_lipschitz, decrease_available, options,
-    )  # fmt: skip
+    request = _request(method, jax.tree.map(lambda u: u[0], starts), **given)
     return _solve_many(fun, request, starts, args, seeds, _limit(max_gradients))
 
 
@@ -311,81 +251,6 @@ def find_negative_curvature(
     return _find(grad, method, constants, _tree(x, "x"), args, seed, _limit(max_gradients))
 
 
-def drive(
-    phases: Mapping[int, Phase],
-    parameters: Any,
-    fun: Callable[[Tree], Any] | None,
-    grad: Callable[[Tree], Tree],
-    carry: Carry,
-    limit: Any,
-) -> Carry:
-    """Run phases until one that is not among them is due, or something is wrong.
-
-    Args:
-        phases: Which to run; each gets a loop of its own.
-        parameters: Of the method.
-        fun: The value; None if no phase needs one.
-        grad: The gradient.
-        carry: Where to begin.
-        limit: How many gradients there may be in all.
-
-    Returns:
-        Where it ended.
-    """
-    thrifty = [code for code, phase in phases.items() if not phase.needs & GRADIENT]
-
-    def look(phase: Phase, carry: Carry) -> Carry:
-        state, value, gradient, values, gradients, finite = carry
-        if phase.needs:
-            point = phase.at(ops, parameters, state)
-            if phase.needs == BOTH:
-                value, gradient = jax.value_and_grad(fun)(point)  # type: ignore[arg-type]
-            elif phase.needs == VALUE:
-                value = fun(point)  # type: ignore[misc]
-            else:
-                gradient = grad(point)
-            if phase.needs & GRADIENT:
-                gradients += 1
-                finite &= ops.dot(gradient, gradient) < jnp.inf
-                gradient = ops.scale(jnp.where(finite, 1.0, 0.0), gradient)
-            if phase.needs & VALUE:
-                values += 1
-                finite &= jnp.isfinite(value)
-        after = phase.update(ops, parameters, state, value, gradient)
-        new = Carry(after, value, gradient, values, gradients, finite)
-        return jax.tree.map(lambda u, old: jnp.asarray(u, old.dtype), new, carry)
-
-    def running(carry: Carry) -> Any:
-        within = (carry.gradients < limit) | jnp.isin(carry.state.phase, jnp.array(thrifty))
-        return carry.finite & within & jnp.isin(carry.state.phase, jnp.array([*phases]))
-
-    def sweep(carry: Carry) -> Carry:
-        for code, phase in sorted(phases.items()):
-            due = partial(lambda code, carry: running(carry) & (carry.state.phase == code), code)
-            carry = jax.lax.while_loop(due, partial(look, phase), carry)
-        return carry
-
-    return jax.lax.while_loop(running, sweep, carry)
-
-
-def first_state(solver: Solver, parameters: Any, x: Tree, seed: Any, **given: Any) -> State:
-    """Give the first state as arrays, whose types the loops then keep.
-
-    Args:
-        solver: The method.
-        parameters: Of the method.
-        x: The start.
-        seed: Of its noise.
-        **given: Fields of the state to replace.
-
-    Returns:
-        The state; scalars are of the finest precision in x, and of single precision at least.
-    """
-    real = jnp.result_type(jnp.float32, *(leaf.dtype for leaf in jax.tree.leaves(x)))
-    state = solver.start(ops, parameters, x, seed)._replace(**given)
-    return jax.tree.map(lambda u: jnp.asarray(u, real if isinstance(u, float) else None), state)
-
-
 @partial(jax.jit, static_argnums=(0, 1))
 def _solve(
     fun: Callable[..., Any], request: Request, x0: Tree, args: Any, seed: Any, limit: Any
@@ -397,11 +262,12 @@ def _solve(
         return jnp.asarray(fun(x, *args), state.tolerance.dtype)
 
     grad = jax.grad(value)
-    ran = drive(solver.phases, parameters, value, grad, _rest(state), limit)
+    ran = drive(solver.phases, parameters, value, grad, rest(state), limit)
     phase, x = ran.state.phase, ran.state.x
     checked, verdict = _confirm(request, grad, ran, limit)
     if hasattr(ran.state.escape, "sight"):
-        own = _verdict(ran.state, request, ran.state.escape.steps)
+        claim = request.curvature_tol, request.failure_probability
+        own = read(ran.state, *claim, ran.state.escape.steps)
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
     status = _status(ran, verdict.holds)
     here, there = value(x), value(x0)
@@ -444,19 +310,19 @@ def _find(
     parameters = Parameters(0.0, None, wanted)
     solver = compose(gd, SEARCHES[method])
     state = first_state(solver, parameters, x, seed, phase=BEGIN)
-    carry = _rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
+    carry = rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
     phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
     ran = drive(phases, parameters, None, look, carry, limit)
-    request = Request(method, parameters, 0.0, 0.0, wanted.curvature_tol, failure_probability)
-    return _verdict(ran.state, request, ran.gradients)
+    return read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
 
 
 def _confirm(
     request: Request, grad: Callable[[Tree], Tree], ran: Carry, limit: Any
 ) -> tuple[Carry, Verdict]:
     """Put the growth certificate behind a method's own termination test, if that passed."""
-    given = (request.smoothness, request.hessian_lipschitz, request.curvature_tol)
-    wanted = settings(ops, "anc", ran.state.x, *given, request.failure_probability)
+    claim = request.curvature_tol, request.failure_probability
+    given = (request.smoothness, request.hessian_lipschitz, *claim)
+    wanted = settings(ops, "anc", ran.state.x, *given)
     parameters, solver = Parameters(0.0, None, wanted), compose(gd, SEARCHES["anc"])
     state = first_state(
         solver, parameters, ran.state.x, ran.state.seed,
@@ -467,27 +333,7 @@ def _confirm(
         SEARCH: solver.phases[SEARCH],
     }
     checked = drive(phases, parameters, None, grad, ran._replace(state=state), limit)
-    return checked, _verdict(checked.state, request, checked.gradients - ran.gradients)
-
-
-def _verdict(state: State, request: Request, gradients: Any) -> Verdict:
-    e, seen = state.escape, state.escape.sight
-    over = (state.phase < 0) | (state.phase == MEASURE)
-    refuted = over & (e.curvature + seen.error <= -seen.curvature_tol / 2)
-    holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
-    delta = jnp.asarray(request.failure_probability, seen.error.dtype)
-    return Verdict(
-        holds=holds,
-        curvature_tol=jnp.where(holds < 0, request.curvature_tol, seen.curvature_tol),
-        failure_probability=jnp.where(holds > 0, delta, jnp.where(refuted, 0.0, 1.0)),
-        curvature=e.curvature,
-        direction=ops.scale(
-            jnp.where(refuted, 1 / ops.maximum(ops.norm(e.direction), ops.tiny(state.x)), 0.0),
-            e.direction,
-        ),
-        gradients=gradients,
-        rigorous=seen.error * seen.needed <= seen.curvature_tol / 4,
-    )
+    return checked, read(checked.state, *claim, checked.gradients - ran.gradients)
 
 
 def _status(ran: Carry, holds: Any) -> Any:
@@ -502,16 +348,17 @@ def _status(ran: Carry, holds: Any) -> Any:
     return jnp.where(ran.finite, status, STATUS[Outcome.NOT_FINITE])
 
 
-def _rest(state: State) -> Carry:
-    nan, zero = jnp.full_like(state.tolerance, jnp.nan), jnp.array(0)
-    return Carry(state, nan, ops.times(0.0, state.x), zero, zero, jnp.array(True))
-
-
 def _request(
-    method: str, x: Tree, tol: float, curvature_tol: float | None, failure_probability: float,
-    smoothness: float, hessian_lipschitz: float, decrease_available: float | None,
-    options: dict[str, float],
-) -> Request:  # fmt: skip
+    method: str,
+    x: Tree,
+    smoothness: float,
+    hessian_lipschitz: float,
+    tol: float = 1e-5,
+    curvature_tol: float | None = None,
+    failure_probability: float = 1e-3,
+    decrease_available: float | None = None,
+    **options: float,
+) -> Request:
     parameters = find(method).from_theory(
         smoothness=smoothness,
         hessian_lipschitz=hessian_lipschitz,

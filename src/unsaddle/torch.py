@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
-from unsaddle.stepper import Closure, Stepper, check, torch  # first: says what to install
-
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
@@ -38,6 +36,7 @@ from unsaddle.kernel import (
 from unsaddle.methods import find, override
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
+from unsaddle.stepper import Closure, Stepper, check, torch  # first: says what to install
 
 __all__ = ["ANCGD", "PAGD", "PGD", "PGDNC", "Escape", "certify"]
 
@@ -81,7 +80,7 @@ class Method(Stepper):
         """
         groups = [*params]
         _refuse_groups(groups)
-        tensors = [p for g in groups for p in (_listed(g["params"]) if isinstance(g, dict) else [g])]
+        tensors = [p for group in groups for p in _listed(group)]
         chosen = find(self.method)
         parameters = chosen.from_theory(
             smoothness=smoothness,
@@ -188,14 +187,9 @@ class Escape(Stepper):
                 f"inner must be a torch optimiser, got {type(inner).__name__}; "
                 "pass Escape(torch.optim.Adam(model.parameters()))"
             )
-        given = {
-            "tol": tol,
-            "patience": patience,
-            "curvature_tol": curvature_tol,
-            "smoothness": smoothness,
-            "hessian_lipschitz": hessian_lipschitz,
-        }
-        for name, number in given.items():
+        given = (tol, patience, curvature_tol, smoothness, hessian_lipschitz)
+        names = ("tol", "patience", "curvature_tol", "smoothness", "hessian_lipschitz")
+        for name, number in zip(names, given, strict=True):
             if number is not None and not number > 0:
                 raise ValueError(f"{name} must be positive, got {number!r}")
         if not 0 < failure_probability <= 1:
@@ -204,13 +198,12 @@ class Escape(Stepper):
         self.constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
-        descent = Part(
-            {START: Phase(iterate, GRADIENT, self._restart), GO: Phase(iterate, GRADIENT, self._go)},
-            Quiet,
-            lambda ops, x: Quiet(0, True),
-        )
-        parameters = Parameters(tol, None, None)
-        super().__init__(inner.param_groups, {}, compose(descent, anc), parameters, seed)
+        phases = {
+            START: Phase(iterate, GRADIENT, self._restart),
+            GO: Phase(iterate, GRADIENT, self._go),
+        }
+        solver = compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
+        super().__init__(inner.param_groups, {}, solver, Parameters(tol, None, None), seed)
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.
@@ -283,9 +276,7 @@ class Escape(Stepper):
             self.looks += 2 * search.PROBES
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
         gamma = min(smoothness, curvature_tol or math.sqrt(hessian_lipschitz * self.tol))
-        settings = search.settings(
-            ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta
-        )
+        settings = search.settings(ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta)
         self.parameters = self.parameters._replace(escape=settings)
 
     def _turn(self, before: int, state: State) -> State:
@@ -397,5 +388,10 @@ def _refuse_groups(groups: list[Any]) -> None:
             )
 
 
-def _listed(params: Any) -> list[torch.Tensor]:
-    return [params] if isinstance(params, torch.Tensor) else [*params]
+def _listed(group: Any) -> list[torch.Tensor]:
+    """Give the tensors of a group, or of a bare (named) parameter; does not use up a generator."""
+    if isinstance(group, dict):
+        given = group["params"]
+        group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
+        return [p for each in group["params"] for p in _listed(each)]
+    return [group[1] if isinstance(group, tuple) else group]

@@ -3,6 +3,7 @@
 Scalars are Python floats: every ``dot`` waits for its result. Nothing is flattened, and noise is
 drawn on the CPU, so that it does not depend on the device.
 """
+# pyright: reportPrivateImportUsage=false
 
 import math
 from typing import Any
