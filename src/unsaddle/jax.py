@@ -111,7 +111,7 @@ def minimize(
 
     Returns:
         The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
-        last iterate and x0.
+        last iterate and x0, and of these the finite one.
     """
     x0 = _tree(x0, "x0")
     request = _request(

@@ -1,7 +1,8 @@
 """The loop on JAX: one ``while_loop`` per phase inside an outer one."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 try:
@@ -76,10 +77,11 @@ def drive(
     Returns:
         Where it ended.
     """
-    thrifty = [code for code, phase in phases.items() if not phase.needs & GRADIENT]
 
     def look(phase: Phase, carry: Carry) -> Carry:
-        state, value, gradient, values, gradients, finite = carry
+        # The barrier: a phase of one trip is invariant in its loop, and XLA would hoist its look
+        # out, to be taken whether it is due or not.
+        state, value, gradient, values, gradients, finite = jax.lax.optimization_barrier(carry)
         if phase.needs:
             point = phase.at(ops, parameters, state)
             if phase.needs & VALUE and phase.needs & GRADIENT:
@@ -91,7 +93,6 @@ def drive(
             if phase.needs & GRADIENT:
                 gradients += 1
                 finite &= ops.dot(gradient, gradient) < jnp.inf
-                gradient = ops.scale(jnp.where(finite, 1.0, 0.0), gradient)
             if phase.needs & VALUE:
                 values += 1
                 finite &= jnp.isfinite(value)
@@ -99,14 +100,16 @@ def drive(
         new = Carry(after, value, gradient, values, gradients, finite)
         return jax.tree.map(lambda u, old: jnp.asarray(u, old.dtype), new, carry)
 
+    def due(code: int, carry: Carry) -> Any:
+        affordable = carry.gradients < limit if phases[code].needs & GRADIENT else True
+        return carry.finite & (carry.state.phase == code) & affordable
+
     def running(carry: Carry) -> Any:
-        within = (carry.gradients < limit) | jnp.isin(carry.state.phase, jnp.array(thrifty))
-        return carry.finite & within & jnp.isin(carry.state.phase, jnp.array([*phases]))
+        return reduce(or_, (due(code, carry) for code in phases))
 
     def sweep(carry: Carry) -> Carry:
         for code, phase in sorted(phases.items()):
-            due = partial(lambda code, carry: running(carry) & (carry.state.phase == code), code)
-            carry = jax.lax.while_loop(due, partial(look, phase), carry)
+            carry = jax.lax.while_loop(partial(due, code), partial(look, phase), carry)
         return carry
 
     return jax.lax.while_loop(running, sweep, carry)

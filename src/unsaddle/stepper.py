@@ -36,6 +36,47 @@ from unsaddle.oracle import NotFiniteError
 Closure = Callable[[], Any]
 
 
+class Lent:
+    """The backend for one answer: knows the norm of the gradient that was lent already."""
+
+    def __init__(self, gradient: Vector, square: float) -> None:
+        """Take note.
+
+        Args:
+            gradient: The gradient.
+            square: Its dot with itself.
+        """
+        self.gradient, self.length = gradient, math.sqrt(square)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give everything else as it is."""
+        return getattr(ops, name)
+
+    def norm(self, x: Vector) -> float:
+        """Euclidean length."""
+        return self.length if x is self.gradient else ops.norm(x)
+
+
+class Into:
+    """The backend for a probe: x + a y is written where the probe is to be."""
+
+    def __init__(self, target: Vector) -> None:
+        """Take note.
+
+        Args:
+            target: Whose storage to use.
+        """
+        self.target = target
+
+    def __getattr__(self, name: str) -> Any:
+        """Give everything else as it is."""
+        return getattr(ops, name)
+
+    def add(self, x: Vector, a: float, y: Vector) -> Vector:
+        """x + a y, in the target's storage."""
+        return ops.axpy(a, y, ops.copy(self.target, x))
+
+
 class Stepper(torch.optim.Optimizer):
     """Runs a solver on parameters, one answer at a time."""
 
@@ -200,7 +241,7 @@ class Stepper(torch.optim.Optimizer):
 
     def _answer(self, loss: Any) -> None:
         """Move by one phase that looks, and by those after it that need not look."""
-        gradient = self._gradient()
+        gradient, lent = self._gradient()
         state = self._state
         phase = self.solver.phases[state.phase]
         if phase.needs & VALUE:
@@ -215,7 +256,7 @@ class Stepper(torch.optim.Optimizer):
                 raise NotFiniteError(f"the loss is {self._value}: the parameters are as they were")
         self.looks += 1
         while True:
-            state = phase.update(ops, self._current(), self._state, self._value, gradient)
+            state = phase.update(lent, self._current(), self._state, self._value, gradient)
             self._kernel = self._turn(self._state.phase, state)
             if self._kernel.phase < 0:
                 break
@@ -245,17 +286,16 @@ class Stepper(torch.optim.Optimizer):
         state, at = self._state, iterate
         if state.phase >= 0:
             at = self.solver.phases[state.phase].at
-        point = at(ops, self.parameters, state)
-        if point is not state.x:
+        if at is not iterate:
             if state.x is self._at:
-                self._kernel = state._replace(x=ops.keep(self._at))
-            ops.copy(self._at, point)
-        elif point is not self._at:
-            ops.copy(self._at, point)
+                self._kernel = state = state._replace(x=ops.keep(self._at))
+            at(Into(self._at), self._current(), state)
+        elif state.x is not self._at:
+            ops.copy(self._at, state.x)
             if self._rests:
                 self._kernel = state._replace(x=self._at)
 
-    def _gradient(self) -> Vector:
+    def _gradient(self) -> tuple[Vector, Lent]:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
         moving = [p for p in self._all() if p.grad is not None]
         if not moving:
@@ -270,11 +310,10 @@ class Stepper(torch.optim.Optimizer):
             raise TypeError(
                 "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
             )
-        if not ops.dot(gradient, gradient) < math.inf and not all(
-            bool(torch.isfinite(g).all()) for g in gradient
-        ):
+        square = ops.dot(gradient, gradient)
+        if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
             raise NotFiniteError("a gradient is NaN or infinite: the parameters are as they were")
-        return gradient
+        return gradient, Lent(gradient, square)
 
     def _begin(self, moving: Vector) -> None:
         episode = 0
