@@ -44,11 +44,13 @@ def compare(kernel: Callable[[], None], by_hand: Callable[[], None]) -> tuple[fl
 
 
 def torch_problem() -> tuple[torch.Tensor, torch.nn.Parameter]:
+    """Give the weights d and the start x."""
     weights = torch.linspace(0.01, 1, N)
     return weights, torch.nn.Parameter(torch.linspace(1, 2, N))
 
 
 def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
+    """Step an optimiser of this package."""
     weights, x = torch_problem()
     opt = cls([x], **CONSTANTS)
     x.grad = torch.empty_like(x)
@@ -66,6 +68,7 @@ def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
 
 
 def torch_gd() -> Callable[[], None]:
+    """Gradient descent in place."""
     weights, x = torch_problem()
     g = torch.empty_like(x)
 
@@ -81,6 +84,7 @@ def torch_gd() -> Callable[[], None]:
 
 
 def torch_agd() -> Callable[[], None]:
+    """Accelerated descent in place, with the dots of the NCE test."""
     weights, p = torch_problem()
     g, x, v = torch.empty_like(p), p.detach().clone(), torch.zeros_like(p)
 
@@ -103,6 +107,7 @@ def torch_agd() -> Callable[[], None]:
 
 
 def torch_search_kernel() -> Callable[[], None]:
+    """Step the search of ANCGD."""
     weights, p = torch_problem()
     x, g, probe = [p.detach()], torch.empty_like(p), [torch.empty_like(p)]
     wanted = search.settings(torch_ops, "anc", x, 1.0, 1.0, 1e-9, 1e-3)._replace(window=math.inf)
@@ -123,6 +128,7 @@ def torch_search_kernel() -> Callable[[], None]:
 
 
 def torch_search() -> Callable[[], None]:
+    """The same search in place."""
     weights, p = torch_problem()
     g, centre = torch.empty_like(p), (weights * p).detach()
     y, z, probe = torch.randn(N) * 1e-6, torch.randn(N) * 1e-6, torch.empty_like(p)
@@ -149,6 +155,7 @@ def fun(x: Any, weights: Any) -> Any:
 
 
 def jax_kernel(method: str, iteration_looks: int) -> Callable[[], None]:
+    """Run a method until its budget is spent."""
     weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
 
     def run() -> None:
@@ -159,6 +166,7 @@ def jax_kernel(method: str, iteration_looks: int) -> Callable[[], None]:
 
 
 def jax_gd() -> Callable[[], None]:
+    """Gradient descent in one while_loop."""
     weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
 
     @jax.jit
@@ -175,6 +183,7 @@ def jax_gd() -> Callable[[], None]:
 
 
 def jax_agd() -> Callable[[], None]:
+    """Accelerated descent in one while_loop."""
     weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
 
     @jax.jit

@@ -91,11 +91,15 @@ def test_bfloat16_raises_the_floor_and_says_so():
 def test_an_ordinary_loop_goes_on_until_a_value_is_needed():
     problem = Problem()
     opt = make(front.PGDNC, problem)
-    with pytest.raises(TypeError, match=r"closure.*loss="):
+
+    def train():
         for _ in range(500):
             opt.zero_grad()
             problem.loss().backward()
             opt.step()
+
+    with pytest.raises(TypeError, match=r"closure.*loss="):
+        train()
     assert opt.needs_value
     assert opt.phase == "measure"
     while opt.outcome is None:  # the same loop with the loss goes on from there

@@ -11,11 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-try:
-    import torch
-except ImportError as error:
-    raise ImportError("unsaddle.torch needs PyTorch: pip install 'unsaddle[torch]'") from error
-
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.kernel import (
@@ -30,7 +25,7 @@ from unsaddle.kernel import (
     iterate,
 )
 from unsaddle.ops import torch as ops
-from unsaddle.ops.torch import Vector
+from unsaddle.ops.torch import Vector, torch
 from unsaddle.oracle import NotFiniteError
 
 Closure = Callable[[], Any]

@@ -36,7 +36,7 @@ from unsaddle.kernel import (
 from unsaddle.methods import find, override
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
-from unsaddle.stepper import Closure, Stepper, check, torch  # first: says what to install
+from unsaddle.stepper import Closure, Stepper, check, torch
 
 __all__ = ["ANCGD", "PAGD", "PGD", "PGDNC", "Escape", "certify"]
 

@@ -9,7 +9,11 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("unsaddle.torch needs PyTorch: pip install 'unsaddle[torch]'") from error
 
 Vector = list[torch.Tensor]
 
