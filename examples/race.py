@@ -48,7 +48,7 @@ def run(build: Callable[[], Problem], runner: str) -> Course:
         runner: A name from RUNNERS.
 
     Returns:
-        Its course, and the certificate for where it ended.
+        Its course, and whether an independent certificate holds where it ended.
     """
     problem = build()
     optimiser = RUNNERS[runner](problem)
@@ -71,21 +71,23 @@ def run(build: Callable[[], Problem], runner: str) -> Course:
     logger.addHandler(watch)
     logger.setLevel(logging.INFO)
     try:
-        while len(losses) < problem.gradients and getattr(optimiser, "outcome", None) is None:
+        while len(losses) < problem.gradients and not certified(optimiser):
             optimiser.step(closure)
     finally:
         logger.removeHandler(watch)
         logger.setLevel(level)
-    if isinstance(optimiser, unsaddle.torch.ANCGD):
-        certificate = optimiser.certificate
-        holds = None if certificate is None else certificate.holds
-    else:
-        spent = len(losses)
-        gamma = (problem.constants["hessian_lipschitz"] * problem.constants["tol"]) ** 0.5
-        holds = unsaddle.torch.certify(closure, problem.params, curvature_tol=gamma).holds
-        del losses[spent:]
+    spent = len(losses)
+    gamma = (problem.constants["hessian_lipschitz"] * problem.constants["tol"]) ** 0.5
+    holds = unsaddle.torch.certify(closure, problem.params, curvature_tol=gamma).holds
+    del losses[spent:]
     with torch.no_grad():
         return Course(losses, jumps, float(problem.loss()), holds)
+
+
+def certified(optimiser: Any) -> bool:
+    """Say whether an optimiser knows that it has arrived, which only those of unsaddle do."""
+    certificate = getattr(optimiser, "certificate", None)
+    return certificate is not None and bool(certificate.holds)
 
 
 def table(courses: dict[str, dict[str, Course]]) -> str:
@@ -124,11 +126,12 @@ def picture(courses: dict[str, dict[str, Course]], path: str) -> None:
             axis.plot(course.losses, label=runner, **styles[runner])
             marks = [(at, course.losses[at - 1]) for at in course.jumps]
             if marks:
-                axis.plot(*zip(*marks, strict=True), "v", color="#d55e00", markersize=8)
+                axis.plot(*zip(*marks, strict=True), "kv", markersize=7, label="jump", zorder=9)
         axis.set_title(problem)
         axis.set_xlabel("gradients")
+        axis.margins(y=0.1)
     axes[0].set_ylabel("loss")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=len(styles))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=len(styles) + 1)
     figure.tight_layout(rect=(0, 0.09, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)

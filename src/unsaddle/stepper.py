@@ -246,7 +246,7 @@ class Stepper(torch.optim.Optimizer):
                     f"({phase.update.__name__}): pass a closure, opt.step(closure), or the loss, "
                     "opt.step(loss=loss)"
                 )
-            self._value = float(loss)
+            self._value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
             if not math.isfinite(self._value):
                 raise NotFiniteError(f"the loss is {self._value}: the parameters are as they were")
         self.looks += 1
