@@ -14,8 +14,11 @@ where = jnp.where
 
 
 def dot(x: Vector, y: Vector) -> Any:
-    """Inner product, summed over the leaves."""
-    return sum(jax.tree.leaves(jax.tree.map(jnp.vdot, x, y)))
+    """Inner product, summed over the leaves, in single precision at least."""
+    return sum(
+        jnp.vdot(u, v, preferred_element_type=jnp.promote_types(u.dtype, jnp.float32))
+        for u, v in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True)
+    )
 
 
 def norm(x: Vector) -> Any:
@@ -25,12 +28,12 @@ def norm(x: Vector) -> Any:
 
 def axpy(a: Any, x: Vector, y: Vector) -> Vector:
     """y + a x."""
-    return jax.tree.map(lambda u, v: v + a * u, x, y)
+    return jax.tree.map(lambda u, v: (v + a * u).astype(v.dtype), x, y)
 
 
 def scale(a: Any, x: Vector) -> Vector:
     """a x."""
-    return jax.tree.map(lambda u: a * u, x)
+    return jax.tree.map(lambda u: (a * u).astype(u.dtype), x)
 
 
 times = scale

@@ -1,0 +1,235 @@
+"""What a kernel costs on torch and JAX beside a loop written by hand: ratios per step at n = 10^6.
+
+Both sides do the same arithmetic on the same cheap function, sum d_i x_i^2/2, so that what is left
+is the cost of the kernel itself; a real gradient hides it. Best of several runs, one thread.
+
+    python benchmarks/backends.py [--output docs/backends.md]
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import torch
+
+import unsaddle.jax
+import unsaddle.torch
+from unsaddle import search
+from unsaddle.descents.gd import gd
+from unsaddle.escapes.anc import anc
+from unsaddle.kernel import BEGIN, Parameters, compose
+from unsaddle.ops import torch as torch_ops
+from unsaddle.stepper import Into
+
+N, STEPS, REPEATS = 10**6, 100, 9
+CONSTANTS = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "tol": 1e-12}
+ETA = 1.0  # gradient descent's step at this smoothness
+STEP, KEEP = 0.25, 1 - 0.25 * math.sqrt(1e-6)  # AGD's step and momentum
+
+
+def compare(kernel: Callable[[], None], by_hand: Callable[[], None]) -> tuple[float, float]:
+    """Time two runs in turn, the best of each, in milliseconds per step."""
+    times: list[list[float]] = [[], []]
+    for turn in range(REPEATS + 1):
+        for run, taken in zip((kernel, by_hand), times, strict=True):
+            begin = time.perf_counter()
+            run()
+            if turn:
+                taken.append(1e3 * (time.perf_counter() - begin) / STEPS)
+    return min(times[0]), min(times[1])
+
+
+def torch_problem() -> tuple[torch.Tensor, torch.nn.Parameter]:
+    """Give the weights d and the start x."""
+    weights = torch.linspace(0.01, 1, N)
+    return weights, torch.nn.Parameter(torch.linspace(1, 2, N))
+
+
+def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
+    """Step an optimiser of this package."""
+    weights, x = torch_problem()
+    opt = cls([x], **CONSTANTS)
+    x.grad = torch.empty_like(x)
+
+    def closure() -> Any:
+        with torch.no_grad():
+            torch.mul(weights, x, out=x.grad)
+            return torch.dot(x.grad, x.detach()) / 2 if iteration_looks == 2 else None
+
+    def run() -> None:
+        for _ in range(STEPS):
+            opt.step(closure)
+
+    return run
+
+
+def torch_gd() -> Callable[[], None]:
+    """Gradient descent in place."""
+    weights, x = torch_problem()
+    g = torch.empty_like(x)
+
+    @torch.no_grad()
+    def run() -> None:
+        for _ in range(STEPS):
+            torch.mul(weights, x, out=g)
+            if math.sqrt(float(torch.dot(g, g))) <= 1e-12:
+                break
+            x.add_(g, alpha=-ETA)
+
+    return run
+
+
+def torch_agd() -> Callable[[], None]:
+    """Accelerated descent in place, with the dots of the NCE test."""
+    weights, p = torch_problem()
+    g, x, v = torch.empty_like(p), p.detach().clone(), torch.zeros_like(p)
+
+    @torch.no_grad()
+    def run() -> None:
+        nonlocal v
+        for _ in range(STEPS):
+            torch.add(x, v, alpha=KEEP, out=p.detach())
+            torch.mul(weights, p, out=g)
+            value, slope, gap = (float(torch.dot(*pair)) for pair in ((g, p), (g, v), (v, v)))
+            v = v.mul_(KEEP).add_(g, alpha=-STEP)
+            p.detach().copy_(x)
+            torch.mul(weights, p, out=g)
+            here, norm = float(torch.dot(g, p)), float(torch.dot(g, g))
+            if here <= value + slope - gap or norm <= 1e-24:
+                pass
+            x.add_(v)
+
+    return run
+
+
+def torch_search_kernel() -> Callable[[], None]:
+    """Step the search of ANCGD."""
+    weights, p = torch_problem()
+    x, g, probe = [p.detach()], torch.empty_like(p), [torch.empty_like(p)]
+    wanted = search.settings(torch_ops, "anc", x, 1.0, 1.0, 1e-9, 1e-3)._replace(window=math.inf)
+    solver, parameters = compose(gd, anc), Parameters(0.0, None, wanted)
+    state = solver.start(torch_ops, parameters, x, 0)
+    state = solver.phases[BEGIN].update(torch_ops, parameters, state, 0.0, [weights * x[0]])
+    at, _, update = solver.phases[state.phase]
+
+    @torch.no_grad()
+    def run() -> None:
+        nonlocal state
+        for _ in range(STEPS):
+            at(Into(probe), parameters, state)
+            torch.mul(weights, probe[0], out=g)
+            state = update(torch_ops, parameters, state, 0.0, [g])._replace(phase=BEGIN + 1)
+
+    return run
+
+
+def torch_search() -> Callable[[], None]:
+    """The same search in place."""
+    weights, p = torch_problem()
+    g, centre = torch.empty_like(p), (weights * p).detach()
+    y, z, probe = torch.randn(N) * 1e-6, torch.randn(N) * 1e-6, torch.empty_like(p)
+
+    @torch.no_grad()
+    def run() -> None:
+        nonlocal y, z
+        for _ in range(STEPS):
+            torch.add(p, z, out=probe)
+            torch.mul(weights, probe, out=g)
+            g.sub_(centre)
+            float(torch.dot(z, g))
+            z.add_(g, alpha=-1.0)
+            y.mul_(-KEEP).add_(z, alpha=1 + KEEP)
+            factor = 1e-3 / math.sqrt(float(torch.dot(y, y)))
+            y, z = z.mul_(factor), y.mul_(factor)
+
+    return run
+
+
+def fun(x: Any, weights: Any) -> Any:
+    """The function, which JAX differentiates on both sides."""
+    return jnp.vdot(weights * x, x) / 2
+
+
+def jax_kernel(method: str, iteration_looks: int) -> Callable[[], None]:
+    """Run a method until its budget is spent."""
+    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+
+    def run() -> None:
+        given = {**CONSTANTS, "max_gradients": STEPS * iteration_looks + 1}
+        unsaddle.jax.minimize(fun, x, (weights,), method, **given).x.block_until_ready()
+
+    return run
+
+
+def jax_gd() -> Callable[[], None]:
+    """Gradient descent in one while_loop."""
+    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+
+    @jax.jit
+    def loop(x: Any, weights: Any, steps: Any) -> Any:
+        def body(carry: Any) -> Any:
+            x, left, _ = carry
+            g = jax.lax.optimization_barrier(jax.grad(fun)(x, weights))  # a real one is stored too
+            return x - ETA * g, left - 1, jnp.sqrt(jnp.vdot(g, g))
+
+        start = (x, steps, jnp.array(jnp.inf))
+        return jax.lax.while_loop(lambda c: (c[1] > 0) & (c[2] > 1e-12), body, start)
+
+    return lambda: loop(x, weights, STEPS)[0].block_until_ready()
+
+
+def jax_agd() -> Callable[[], None]:
+    """Accelerated descent in one while_loop."""
+    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+
+    @jax.jit
+    def loop(x: Any, weights: Any, steps: Any) -> Any:
+        def body(carry: Any) -> Any:
+            x, v, left, _ = carry
+            z = x + KEEP * v
+            value, g = jax.lax.optimization_barrier(jax.value_and_grad(fun)(z, weights))
+            slope, gap = jnp.vdot(g, v), jnp.vdot(v, v)
+            ahead = KEEP * v - STEP * g
+            here, gx = jax.lax.optimization_barrier(jax.value_and_grad(fun)(x, weights))
+            norm = jnp.sqrt(jnp.vdot(gx, gx))
+            stay = (here <= value - KEEP * slope - gap) | (norm <= 1e-12)
+            v = jnp.where(stay, v, ahead)
+            return x + jnp.where(stay, 0.0, 1.0) * ahead, v, left - 1, norm
+
+        start = (x, 0 * x, steps, jnp.array(jnp.inf))
+        return jax.lax.while_loop(lambda c: (c[2] > 0) & (c[3] > 1e-12), body, start)
+
+    return lambda: loop(x, weights, STEPS)[0].block_until_ready()
+
+
+CASES = {
+    "torch, gradient descent": (lambda: torch_kernel(unsaddle.torch.PGDNC, 1), torch_gd, 1.4),
+    "torch, AGD with NCE": (lambda: torch_kernel(unsaddle.torch.ANCGD, 2), torch_agd, 1.4),
+    "torch, ANC search": (torch_search_kernel, torch_search, 1.4),
+    "JAX, gradient descent": (lambda: jax_kernel("pgd+nc", 1), jax_gd, 1.3),
+    "JAX, AGD with NCE": (lambda: jax_kernel("ancgd", 2), jax_agd, 1.3),
+}
+
+
+def main() -> None:
+    """Measure every case and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", help="where to write the table, as Markdown")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = ["| step | kernel, ms | by hand, ms | ratio | at most |", "|---|---|---|---|---|"]
+    for name, (kernel, by_hand, most) in CASES.items():
+        mine, hand = compare(kernel(), by_hand())
+        rows.append(f"| {name} | {mine:.2f} | {hand:.2f} | {mine / hand:.2f} | {most} |")
+        print(rows[-1], flush=True)
+    if arguments.output:
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write(f"# Cost of a step, n = {N:.0e}\n\n{__doc__}\n" + "\n".join(rows) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,399 @@
+"""``minimize``, ``certify`` and ``find_negative_curvature`` as pure functions on pytrees.
+
+Everything here traces: it may stand under ``jax.jit``, and under ``jax.vmap`` over starts and over
+seeds. Each phase has a ``while_loop`` of its own inside an outer one, so that no loop carries a
+conditional; under ``vmap`` the members of a batch wait for each other phase by phase.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError as error:
+    raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
+
+from unsaddle.descents.gd import gd
+from unsaddle.escapes.nc import SEARCH
+from unsaddle.kernel import (
+    BEGIN,
+    ENDS,
+    GRADIENT,
+    TESTED,
+    Outcome,
+    Parameters,
+    compose,
+)
+from unsaddle.loops import Carry, Tree, Verdict, drive, first_state, read, rest
+from unsaddle.methods import find, nearest, override
+from unsaddle.ops import jax as ops
+from unsaddle.result import STATUS
+from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings
+
+_OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
+ENDED = (Outcome.CERTIFIED, Outcome.TESTED, Outcome.REFUTED, Outcome.JUMP_FAILED)
+
+
+class Solution(NamedTuple):
+    """Where a run ended, and what it has shown there; a pytree."""
+
+    x: Tree
+    fun: Any
+    status: Any  # 0 is success; the other numbers are those of ``unsaddle.minimize``
+    verdict: Verdict
+    values: Any  # how many of each were computed
+    gradients: Any
+
+    @property
+    def success(self) -> Any:
+        """Whether a certificate holds at x."""
+        return self.status == STATUS[Outcome.CERTIFIED]
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, once it has been computed; of one run, not of a batch."""
+        return _OUTCOMES[int(self.status)]
+
+
+class Many(NamedTuple):
+    """All runs of a batch, and the best of them."""
+
+    all: Solution
+    best: Solution
+
+
+class Request(NamedTuple):
+    """What is fixed when a run is compiled."""
+
+    method: str
+    parameters: Parameters
+    smoothness: float  # l
+    hessian_lipschitz: float  # rho
+    curvature_tol: float  # gamma
+    failure_probability: float  # delta
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "ancgd",
+    tol: float = 1e-5,  # eps
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: Any = 0,
+    max_gradients: Any = None,
+    *,
+    smoothness: float,  # l
+    hessian_lipschitz: float,  # rho
+    decrease_available: float | None = None,  # Delta_f
+    **options: float,
+) -> Solution:
+    """Find a point with a small gradient and no negative curvature to speak of.
+
+    Args:
+        fun: The function ``fun(x, *args)``, which JAX can differentiate.
+        x0: Where to start: any pytree of floats.
+        args: Further arguments of fun: any pytrees; new ones of the same shapes do not recompile.
+        method: A name from ``unsaddle methods``.
+        tol: Gradient norm to reach.
+        curvature_tol: Curvature to certify: lambda_min > -curvature_tol. Default sqrt(rho tol).
+        failure_probability: Chance of a false certificate over the whole run.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: Stop before one gradient more than this; may be traced.
+        smoothness: Bound on the Hessian's norm.
+        hessian_lipschitz: Lipschitz constant of the Hessian.
+        decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
+        **options: Single hyperparameters of the method, in place of the paper's.
+
+    Returns:
+        The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
+        last iterate and x0, and of these the finite one.
+    """
+    x0 = _tree(x0, "x0")
+    request = _request(
+        method, x0, smoothness, hessian_lipschitz,
+        tol, curvature_tol, failure_probability, decrease_available, **options,
+    )  # fmt: skip
+    return _solve(fun, request, x0, args, seed, _limit(max_gradients))
+
+
+def minimize_many(
+    fun: Callable[..., Any],
+    starts: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "ancgd",
+    seeds: Any = None,
+    max_gradients: Any = None,
+    **given: Any,
+) -> Many:
+    """Run ``minimize`` from many starts, or with many seeds, in one compiled call.
+
+    Args:
+        fun: As for ``minimize``.
+        starts: Start points, stacked along a first axis; of length one to use one for all seeds.
+        args: As for ``minimize``, the same for all runs.
+        method: As for ``minimize``.
+        seeds: One per start, or any number for one start; 0, 1, 2, ... if not given.
+        max_gradients: As for ``minimize``, of each run.
+        **given: What else ``minimize`` takes, such as smoothness.
+
+    Returns:
+        All solutions, with a first axis, and the best: the lowest of the certified ones, or of all
+        where none is certified.
+
+    Raises:
+        ValueError: If the numbers of starts and seeds do not fit.
+    """
+    starts = _tree(starts, "starts")
+    counts = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves(starts)}
+    if len(counts) != 1 or counts == {0}:
+        raise ValueError(
+            f"starts must be stacked along a first axis, got lengths {sorted(counts)}; "
+            "pass jax.tree.map(lambda *leaves: jnp.stack(leaves), x0, x1, ...)"
+        )
+    (count,) = counts
+    seeds = jnp.arange(count) if seeds is None else jnp.asarray(seeds)
+    if seeds.ndim != 1 or (count not in (1, seeds.size)):
+        raise ValueError(
+            f"seeds must be one per start, got shape {seeds.shape} for {count} starts; "
+            f"pass seeds=jnp.arange({count})"
+        )
+    if count != seeds.size:
+        starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
+    request = _request(method, jax.tree.map(lambda u: u[0], starts), **given)
+    return _solve_many(fun, request, starts, args, seeds, _limit(max_gradients))
+
+
+def certify(
+    grad: Callable[..., Tree],
+    x: Tree,
+    args: tuple[Any, ...] = (),
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: Any = 0,
+    max_gradients: Any = None,
+    *,
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
+) -> Verdict:
+    """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
+
+    Args:
+        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``.
+        x: Any point; that the gradient is small there is for the caller to see.
+        args: Further arguments of grad.
+        curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
+        failure_probability: Chance that the claim is made although it is false.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: Stop before one gradient more than this; may be traced.
+        smoothness: Bound on the Hessian's norm; estimated at x if not given.
+        hessian_lipschitz: Lipschitz constant of the Hessian; estimated at x if not given.
+
+    Returns:
+        The verdict; ``.certificate()`` gives it in words.
+    """
+    return find_negative_curvature(
+        grad, x, args, "anc", curvature_tol, failure_probability, seed, max_gradients,
+        smoothness=smoothness, hessian_lipschitz=hessian_lipschitz,
+    )  # fmt: skip
+
+
+def find_negative_curvature(
+    grad: Callable[..., Tree],
+    x: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "anc",
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: Any = 0,
+    max_gradients: Any = None,
+    *,
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
+) -> Verdict:
+    """Search for a direction of negative curvature at x with a search of one's choice.
+
+    Args:
+        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``.
+        x: Any point.
+        args: Further arguments of grad.
+        method: ``anc`` (accelerated) or ``nc``.
+        curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
+        failure_probability: Chance that "there is none" is wrong.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: Stop before one gradient more than this; may be traced.
+        smoothness: Bound on the Hessian's norm; estimated at x if not given.
+        hessian_lipschitz: Lipschitz constant of the Hessian; estimated at x if not given.
+
+    Returns:
+        The verdict, with ``direction`` where negative curvature was found.
+
+    Raises:
+        ValueError: If an argument is out of range; the message names it.
+    """
+    if method not in SEARCHES:
+        raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
+    if not 0 < failure_probability <= 1:
+        raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
+    words = {
+        "curvature_tol": curvature_tol,
+        "smoothness": smoothness,
+        "hessian_lipschitz": hessian_lipschitz,
+    }
+    for name, given in words.items():
+        if given is not None and not given > 0:
+            raise ValueError(f"{name} must be positive or None, got {given!r}")
+    constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
+    return _find(grad, method, constants, _tree(x, "x"), args, seed, _limit(max_gradients))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _solve(
+    fun: Callable[..., Any], request: Request, x0: Tree, args: Any, seed: Any, limit: Any
+) -> Solution:
+    solver, parameters = find(request.method).solver, request.parameters
+    state = first_state(solver, parameters, x0, seed)
+
+    def value(x: Tree) -> Any:
+        return jnp.asarray(fun(x, *args), state.tolerance.dtype)
+
+    grad = jax.grad(value)
+    ran = drive(solver.phases, parameters, value, grad, rest(state), limit)
+    phase, x = ran.state.phase, ran.state.x
+    checked, verdict = _confirm(request, grad, ran, limit)
+    if hasattr(ran.state.escape, "sight"):
+        claim = request.curvature_tol, request.failure_probability
+        own = read(ran.state, *claim, ran.state.escape.steps)
+        verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
+    status = _status(ran, verdict.holds)
+    here, there = value(x), value(x0)
+    ended = jnp.isin(status, jnp.array([STATUS[outcome] for outcome in ENDED]))
+    keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
+    at, best = ops.switch(keep, x, x0), jnp.where(keep, here, there)
+    return Solution(at, best, status, verdict, ran.values + 2, checked.gradients)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _solve_many(
+    fun: Callable[..., Any], request: Request, starts: Tree, args: Any, seeds: Any, limit: Any
+) -> Many:
+    runs = jax.vmap(lambda x, seed: _solve(fun, request, x, args, seed, limit))(starts, seeds)
+    value = jnp.where(jnp.isnan(runs.fun), jnp.inf, runs.fun)
+    among = jnp.where(runs.success.any(), jnp.where(runs.success, value, jnp.inf), value)
+    best = jnp.argmin(among)
+    return Many(runs, jax.tree.map(lambda leaf: leaf[best], runs))
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _find(
+    grad: Callable[..., Tree], method: str, constants: Any, x: Tree, args: Any, seed: Any,
+    limit: Any,
+) -> Verdict:  # fmt: skip
+    smoothness, hessian_lipschitz, curvature_tol, failure_probability = constants
+
+    def look(point: Tree) -> Tree:
+        return jax.tree.map(lambda u, like: jnp.asarray(u, like.dtype), grad(point, *args), x)
+
+    centre, spent = look(x), 1
+    if smoothness is None or hessian_lipschitz is None:
+        found = estimate(ops, jax.jit(look), x, centre, seed)
+        smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
+        spent += 2 * PROBES
+    wanted = settings(
+        ops, method, x, smoothness, hessian_lipschitz, curvature_tol or FINEST * smoothness,
+        failure_probability * math.pi**2 / 6,  # of which the first search spends 6/pi^2
+    )  # fmt: skip
+    parameters = Parameters(0.0, None, wanted)
+    solver = compose(gd, SEARCHES[method])
+    state = first_state(solver, parameters, x, seed, phase=BEGIN)
+    carry = rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
+    phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
+    ran = drive(phases, parameters, None, look, carry, limit)
+    return read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
+
+
+def _confirm(
+    request: Request, grad: Callable[[Tree], Tree], ran: Carry, limit: Any
+) -> tuple[Carry, Verdict]:
+    """Put the growth certificate behind a method's own termination test, if that passed."""
+    claim = request.curvature_tol, request.failure_probability
+    given = (request.smoothness, request.hessian_lipschitz, *claim)
+    wanted = settings(ops, "anc", ran.state.x, *given)
+    parameters, solver = Parameters(0.0, None, wanted), compose(gd, SEARCHES["anc"])
+    state = first_state(
+        solver, parameters, ran.state.x, ran.state.seed,
+        phase=jnp.where(ran.state.phase == TESTED, BEGIN, TESTED), episode=ran.state.episode,
+    )  # fmt: skip
+    phases = {
+        BEGIN: solver.phases[BEGIN]._replace(needs=GRADIENT),
+        SEARCH: solver.phases[SEARCH],
+    }
+    checked = drive(phases, parameters, None, grad, ran._replace(state=state), limit)
+    return checked, read(checked.state, *claim, checked.gradients - ran.gradients)
+
+
+def _status(ran: Carry, holds: Any) -> Any:
+    """Give the number of the outcome, in the order of precedence."""
+    phase = ran.state.phase
+    tested = {-1: Outcome.TESTED, 0: Outcome.REFUTED, 1: Outcome.CERTIFIED}
+    status = jnp.where(phase >= 0, STATUS[Outcome.BUDGET], STATUS[Outcome.TESTED])
+    for code, outcome in ENDS.items():
+        status = jnp.where(phase == code, STATUS[outcome], status)
+    for verdict, outcome in tested.items():
+        status = jnp.where((phase == TESTED) & (holds == verdict), STATUS[outcome], status)
+    return jnp.where(ran.finite, status, STATUS[Outcome.NOT_FINITE])
+
+
+def _request(
+    method: str,
+    x: Tree,
+    smoothness: float,
+    hessian_lipschitz: float,
+    tol: float = 1e-5,
+    curvature_tol: float | None = None,
+    failure_probability: float = 1e-3,
+    decrease_available: float | None = None,
+    **options: float,
+) -> Request:
+    parameters = find(method).from_theory(
+        smoothness=smoothness,
+        hessian_lipschitz=hessian_lipschitz,
+        tol=tol,
+        n=ops.size(x),
+        failure_probability=failure_probability,
+        decrease_available=decrease_available,
+        curvature_tol=curvature_tol,
+    )
+    gamma = curvature_tol or math.sqrt(hessian_lipschitz * tol)
+    return Request(
+        method, override(parameters, options), float(smoothness), float(hessian_lipschitz), gamma,
+        failure_probability,
+    )  # fmt: skip
+
+
+def _tree(x: Tree, name: str) -> Tree:
+    """Check a start point and give its leaves as arrays of floats."""
+    leaves = jax.tree.leaves(x)
+    if not leaves:
+        raise ValueError(f"{name} is empty: give at least one array")
+    for leaf in leaves:
+        kind = jnp.result_type(leaf)
+        if jnp.issubdtype(kind, jnp.complexfloating):
+            raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
+    return jax.tree.map(
+        lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
+    )
+
+
+def _floats(leaf: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+
+
+def _limit(max_gradients: Any) -> Any:
+    if max_gradients is None:
+        return jnp.iinfo(jnp.int32).max
+    return max_gradients

@@ -1,0 +1,128 @@
+"""One search at one point, on any backend: its constants, its settings, and what it has shown."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from unsaddle.certificate import Certificate
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.nc import nc
+from unsaddle.kernel import CERTIFIED, Ops, Part, Scalar, State, Vector
+from unsaddle.methods import ENOUGH
+
+SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
+PROBES = 4  # power steps, two gradients each, that estimate l and rho
+MARGIN = 1.5  # what the estimate of l is multiplied by
+VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
+FINEST = 1e-4  # default curvature_tol, as a share of l
+KINDS = {
+    True: "Rigorous against any gradient error up to the floor.",
+    False: "Practical: gradient errors are taken to be rounding, not malice.",
+}
+
+
+def estimate(
+    ops: Ops, look: Callable[[Vector], Vector], x: Vector, centre: Vector, seed: Scalar
+) -> tuple[Scalar, Scalar]:
+    """Estimate l and rho at x from second differences of the gradient along power iterates.
+
+    Args:
+        ops: The backend.
+        look: The gradient at a point; lent until the next look.
+        x: Where.
+        centre: The gradient there.
+        seed: Of the first direction.
+
+    Returns:
+        l with a margin, and rho as far as it can be seen.
+    """
+    length, tiny = ops.maximum(1.0, ops.norm(x)), ops.tiny(x)
+    radius = ops.roundoff(x) ** (1 / 3) * length
+    u = ops.noise(x, seed, 0)
+    smoothness = hessian_lipschitz = ops.sqrt(tiny)
+    for _ in range(PROBES):
+        u = ops.scale(1 / ops.maximum(ops.norm(u), tiny), u)
+        ahead = ops.keep(look(ops.add(x, radius, u)))
+        behind = ops.keep(look(ops.add(x, -radius, u)))
+        skew = ops.axpy(-2.0, centre, ops.add(ahead, 1.0, behind))
+        u = ops.scale(0.5 / radius, ops.axpy(-1.0, behind, ahead))
+        smoothness = ops.maximum(smoothness, MARGIN * ops.norm(u))
+        hessian_lipschitz = ops.maximum(hessian_lipschitz, ops.norm(skew) / radius**2)
+    return smoothness, ops.maximum(hessian_lipschitz, VARIES * smoothness / length)
+
+
+def settings(
+    ops: Ops,
+    method: str,
+    x: Vector,
+    smoothness: Scalar,
+    hessian_lipschitz: Scalar,
+    curvature_tol: Scalar,
+    failure_probability: Scalar,
+) -> Any:
+    """Give a search at x that is as fast as the growth certificate allows: eta = 1/l.
+
+    Args:
+        ops: The backend.
+        method: ``anc`` or ``nc``.
+        x: Where.
+        smoothness: Bound on the Hessian's norm.
+        hessian_lipschitz: Lipschitz constant of the Hessian.
+        curvature_tol: The gamma to certify.
+        failure_probability: Of the whole run.
+
+    Returns:
+        The settings; the jump after it is gamma/(4 rho) long.
+    """
+    rate = ops.maximum(1.0, smoothness / curvature_tol)
+    friction = {} if method == "nc" else {"search_friction": 0.5 / ops.sqrt(rate)}
+    decades = ops.log(10 / failure_probability * ops.sqrt(2 * ops.size(x) / math.pi))
+    length = curvature_tol / (4 * hessian_lipschitz)
+    return SEARCHES[method].settings(
+        search_step=1 / smoothness,
+        radius=math.sqrt(ops.roundoff(x)) * ops.maximum(1.0, ops.norm(x)),
+        window=50 * (rate if method == "nc" else ops.sqrt(rate)) * decades,
+        enough=ENOUGH,
+        length=length,
+        decrease=curvature_tol * length**2 / 24,
+        curvature_tol=curvature_tol,
+        failure_probability=failure_probability,
+        smoothness=smoothness,
+        hessian_lipschitz=hessian_lipschitz,
+        **friction,
+    )
+
+
+def certificate(
+    ops: Ops, state: State, asked: float, failure_probability: float, gradients: int
+) -> Certificate:
+    """Say what a search has shown.
+
+    Args:
+        ops: The backend.
+        state: In which it ended.
+        asked: The curvature_tol that was asked for.
+        failure_probability: Over the whole run.
+        gradients: That it took.
+
+    Returns:
+        The certificate.
+    """
+    e, seen = state.escape, state.escape.sight
+    refuted = e.curvature + seen.error <= -seen.curvature_tol / 2
+    holds = True if state.phase == CERTIFIED else False if refuted else None
+    notes = [KINDS[seen.error * seen.needed <= seen.curvature_tol / 4]] if holds else []
+    if seen.curvature_tol > asked:
+        notes.append(
+            f"curvature_tol was raised from {asked:.3g} to {seen.curvature_tol:.3g}: "
+            "floating point cannot see less."
+        )
+    return Certificate(
+        holds=holds,
+        curvature_tol=seen.curvature_tol,
+        failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
+        curvature=e.curvature,
+        direction=ops.times(1 / ops.norm(e.direction), e.direction) if holds is False else None,
+        gradients=gradients,
+        note=" ".join(notes),
+    )

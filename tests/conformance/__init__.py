@@ -1,0 +1,1 @@
+"""One algorithm: every method asks the same questions on every backend."""

@@ -1,0 +1,139 @@
+"""How to run a method on each backend and list where it looks. One function per backend."""
+
+from typing import Any
+
+import numpy as np
+
+from tests.drive import trace
+from unsaddle.methods import find, override
+from unsaddle.ops import numpy as numpy_ops
+
+EPISODES = 40  # draws of noise that are shared
+
+
+def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give the noise that every backend is to use."""
+    like = np.zeros(n)
+    normal = np.array([numpy_ops.noise(like, 0, j) for j in range(EPISODES)])
+    return normal, np.array([numpy_ops.uniform(like, 0, j) for j in range(EPISODES)])
+
+
+def run_numpy(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
+    theory = {name: value for name, value in given.items() if name != "radius"}
+    parameters = find(method).from_theory(n=x.size, **theory)
+    parameters = override(parameters, {"radius": given["radius"]})
+    solver = find(method).solver
+    start = solver.start(numpy_ops, parameters, x.copy(), 0)
+    return trace(solver, parameters, start, f, looks)[0]
+
+
+def run_torch(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
+    import torch
+
+    import unsaddle.torch
+    from unsaddle.ops import torch as ops
+
+    normal, radius = draws(x.size)
+    cut = x.size // 2  # two parameters, in two groups
+
+    def noise(like: Any, seed: int, episode: int) -> Any:
+        drawn = torch.tensor(normal[episode])
+        return [drawn[:cut].clone(), drawn[cut:].clone()]
+
+    patch.setattr(ops, "noise", noise)
+    patch.setattr(ops, "uniform", lambda like, seed, episode: float(radius[episode]))
+    parts = [torch.nn.Parameter(torch.tensor(part)) for part in (x[:cut], x[cut:])]
+    makers = {cls.method: cls for cls in unsaddle.torch.Method.__subclasses__()}
+    opt = makers[method]([{"params": [part]} for part in parts], **given)
+    asked: list[np.ndarray] = []
+
+    def closure() -> Any:
+        point = torch.cat([part.detach() for part in parts])
+        asked.append(point.numpy().copy())
+        gradient = f.gradient(point)
+        parts[0].grad, parts[1].grad = gradient[:cut].clone(), gradient[cut:].clone()
+        return f.value(point)
+
+    while opt.outcome is None and len(asked) < looks:
+        opt.step(closure)
+    return np.array(asked[:looks])
+
+
+def run_jax(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
+    import jax
+    import jax.numpy as jnp
+    from jax.experimental import io_callback
+
+    import unsaddle.jax
+
+    _same_noise_in_jax(x.size, patch)
+    asked: list[np.ndarray] = []
+
+    def note(point: Any) -> None:  # as bits: callbacks run in a thread without double precision
+        bits = jax.lax.bitcast_convert_type(point, jnp.uint32)
+        keep = lambda p: asked.append(np.array(p).view(np.float64).ravel())  # noqa: E731
+        io_callback(keep, None, bits, ordered=True)
+
+    @jax.custom_vjp
+    def value(point: Any) -> Any:
+        note(point)
+        return f.value(point)
+
+    def forward(point: Any) -> Any:
+        note(point)
+        return f.value(point), f.gradient(point)
+
+    value.defvjp(forward, lambda gradient, weight: (weight * gradient,))
+    solution = unsaddle.jax.minimize(
+        lambda tree: value(jnp.concatenate([tree["a"], tree["b"]])),
+        {"a": jnp.array(x[: x.size // 2]), "b": jnp.array(x[x.size // 2 :])},
+        method=method,
+        max_gradients=looks,
+        **given,
+    )
+    jax.block_until_ready(solution)
+    return np.array(asked[:looks])
+
+
+def run_optax(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    import unsaddle.optax
+
+    _same_noise_in_jax(x.size, patch)
+    tx = unsaddle.optax.method(method, **given)
+    params = {"a": jnp.array(x[: x.size // 2]), "b": jnp.array(x[x.size // 2 :])}
+    state = tx.init(params)
+
+    @jax.jit
+    def step(params: Any, state: Any) -> Any:
+        point = jnp.concatenate([params["a"], params["b"]])
+        gradient = f.gradient(point)
+        cut = x.size // 2
+        updates, state = tx.update(
+            {"a": gradient[:cut], "b": gradient[cut:]}, state, params, value=f.value(point)
+        )
+        return point, optax.apply_updates(params, updates), state
+
+    asked: list[np.ndarray] = []
+    while len(asked) < looks and unsaddle.optax.outcome(state) is None:
+        point, params, state = step(params, state)
+        asked.append(np.array(point))
+    return np.array(asked)
+
+
+def _same_noise_in_jax(n: int, patch: Any) -> None:
+    import jax.numpy as jnp
+
+    from unsaddle.ops import jax as ops
+
+    normal, radius = map(jnp.array, draws(n))
+    cut = n // 2
+
+    def noise(like: Any, seed: Any, episode: Any) -> Any:
+        return {"a": normal[episode, :cut], "b": normal[episode, cut:]}
+
+    patch.setattr(ops, "noise", noise)
+    patch.setattr(ops, "uniform", lambda like, seed, episode: radius[episode])

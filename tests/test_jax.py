@@ -1,0 +1,176 @@
+"""The JAX front end: pure, compiled once, batched, on pytrees, and honest about its end."""
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import unsaddle.jax as front  # noqa: E402
+from unsaddle import Outcome, minimize  # noqa: E402
+
+CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+TRACES = []
+
+
+def fun(tree, scale=1.0):
+    """Half of x^2 - y^2, and y^4/4, times scale; notes that it is traced."""
+    TRACES.append(1)
+    x, y = tree["x"], tree["y"]
+    return scale * (x @ x / 2 - (y**2).sum() / 2 + (y**4).sum() / 4)
+
+
+def start(dtype=None):
+    return {"x": jnp.ones(2, dtype), "y": jnp.zeros(1, dtype)}
+
+
+def value(x):
+    return float(x[:2] @ x[:2] / 2 - x[2] ** 2 / 2 + x[2] ** 4 / 4)
+
+
+def gradient(x):
+    return np.append(x[:2], x[2] ** 3 - x[2])
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return front.minimize(fun, start(), **CONSTANTS)
+
+
+def test_it_leaves_the_saddle_and_keeps_the_form_and_the_precision(solution):
+    assert solution.outcome is Outcome.CERTIFIED
+    assert bool(solution.success)
+    assert solution.x.keys() == {"x", "y"}
+    assert solution.x["y"].dtype == jnp.float32
+    assert abs(abs(float(solution.x["y"][0])) - 1) < 0.02
+    certificate = solution.verdict.certificate()
+    assert certificate.holds
+    assert certificate.curvature_tol == pytest.approx(0.3, rel=0.02)
+    assert "Practical" in certificate.note
+
+
+def test_no_second_trace_and_no_transfer(solution):
+    """The second call runs what the first compiled, without a look from the host."""
+    arguments = jax.device_put((start(), 3, 10**6))
+    front.minimize(fun, arguments[0], seed=arguments[1], max_gradients=arguments[2], **CONSTANTS)
+    before = len(TRACES)
+    with jax.transfer_guard("disallow"):
+        again = front.minimize(
+            fun, arguments[0], seed=arguments[1], max_gradients=arguments[2], **CONSTANTS
+        )
+        jax.block_until_ready(again)
+    assert len(TRACES) == before
+
+
+@pytest.mark.parametrize("method", ["pgd", "pgd+nc"])
+def test_under_jit_in_double_precision_with_arguments(method):
+    """The method's own test and the jump; a new argument does not recompile."""
+    with jax.enable_x64(True):
+        solve = jax.jit(
+            lambda x, scale: front.minimize(
+                fun, x, (scale,), method, **CONSTANTS, decrease_available=1.0
+            )
+        )
+        for scale in (1.0, 0.9):
+            found = solve(start(), scale)
+            assert found.x["y"].dtype == jnp.float64
+            assert found.outcome is Outcome.CERTIFIED
+            assert float(found.fun) == pytest.approx(-0.25 * scale, abs=1e-3)
+        assert solve._cache_size() == 1
+
+
+def test_a_budget_is_kept_as_on_numpy():
+    """As many gradients, the same outcome; the iterate may be one step further."""
+    for limit in (0, 1, 9):
+        found = front.minimize(fun, start(), max_gradients=limit, **CONSTANTS)
+        x0 = np.array([1, 1, 0], np.float32)
+        expected = minimize(value, x0, jac=gradient, method="ancgd", max_gradients=limit,
+                            **CONSTANTS)  # fmt: skip
+        assert found.outcome is expected.outcome is Outcome.BUDGET
+        assert int(found.gradients) == expected.njev == limit
+        assert float(found.fun) <= expected.fun + 1e-6
+        assert found.verdict.certificate().holds is None
+
+
+def test_a_function_that_is_not_finite():
+    """sqrt leaves its domain within a few steps: what is returned is finite, and no success."""
+    found = front.minimize(lambda x: jnp.sqrt(x).sum(), jnp.full(2, 0.3), **CONSTANTS)
+    assert found.outcome is Outcome.NOT_FINITE
+    assert not bool(found.success)
+    assert np.isfinite(found.x).all()
+    assert np.isfinite(found.fun)
+
+
+@pytest.fixture(scope="module")
+def many():
+    starts = jax.tree.map(lambda u: jnp.tile(u, (300, 1)), start())
+    return front.minimize_many(fun, starts, **CONSTANTS)
+
+
+def test_many_seeds_at_once(many, solution):
+    """300 runs from one start: all certified, on both sides, and the first as if alone."""
+    assert bool(many.all.success.all())
+    sides = jnp.sign(many.all.x["y"][:, 0])
+    assert 100 < int((sides > 0).sum()) < 200  # fair coin: outside with probability 6e-9
+    assert float(many.best.fun) == float(many.all.fun.min())
+    np.testing.assert_allclose(many.all.x["y"][0], solution.x["y"], atol=1e-4)
+    assert int(many.all.gradients[0]) == int(solution.gradients)
+
+
+def test_one_start_is_used_for_all_seeds(many):
+    one = front.minimize_many(
+        fun, jax.tree.map(lambda u: u[None], start()), seeds=jnp.arange(300), **CONSTANTS
+    )
+    np.testing.assert_array_equal(one.all.x["y"], many.all.x["y"])
+
+
+@pytest.mark.parametrize("method", ["anc", "nc"])
+def test_certify_under_vmap(method):
+    """A saddle and two minima in one call."""
+    points = {"x": jnp.zeros((3, 2)), "y": jnp.array([[0.0], [1.0], [-1.0]])}
+    verdict = jax.jit(
+        jax.vmap(
+            lambda x: front.find_negative_curvature(
+                jax.grad(fun), x, method=method, curvature_tol=0.2
+            )
+        )
+    )(points)
+    assert verdict.holds.tolist() == [0, 1, 1]
+    assert abs(float(verdict.direction["y"][0, 0])) > 0.7
+    assert not verdict.direction["y"][1:].any()
+    assert verdict.failure_probability.tolist() == pytest.approx([0.0, 1e-3, 1e-3])
+
+
+def test_certify_with_given_constants_and_a_budget():
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
+    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    assert front.certify(jax.grad(fun), x, curvature_tol=0.2, **given).certificate().holds
+    short = front.certify(jax.grad(fun), x, max_gradients=5, **given).certificate()
+    assert short.holds is None
+    assert short.gradients == 5
+    assert short.failure_probability == 1.0
+
+
+BAD = {
+    "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
+    "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
+    "did you mean 'ancgd'": lambda: front.minimize(fun, start(), method="anc", **CONSTANTS),
+    "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
+    "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
+    "one per start": lambda: front.minimize_many(
+        fun, jnp.ones((3, 2)), seeds=jnp.arange(2), **CONSTANTS
+    ),
+    "curvature_tol must be positive": lambda: front.certify(
+        jax.grad(fun), start(), curvature_tol=-1.0
+    ),
+    "failure_probability must be": lambda: front.certify(
+        jax.grad(fun), start(), failure_probability=2.0
+    ),
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input(words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        BAD[words]()
