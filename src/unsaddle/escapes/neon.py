@@ -116,7 +116,7 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     square = ops.dot(e.ahead, e.ahead)
     fall = ops.dot(e.ahead, bend) / 2
     lower = (fall < e.lowest) & (square <= p.escape.reach**2)
-    curvature = 2 * fall / square
+    curvature = 2 * fall / ops.maximum(square, ops.tiny(bend))
     found = e._replace(
         direction=ops.switch(lower, ops.keep(e.ahead), e.direction),
         bend=ops.keep(bend),

@@ -38,27 +38,13 @@ KINDS = {
     "ancgd": Kind(
         _names(eta="search_step", theta="search_friction"), True, lambda s: s.escape.direction
     ),
+    "neon": Kind(_names(eta="search_step"), True, lambda s: s.escape.behind),
     "neon+": Kind(
         _names(eta="search_step", zeta="search_momentum"), True, lambda s: s.escape.behind
     ),
     "pgd": Kind(_names(eta="step"), False, lambda s: s.x),
     "pagd": Kind(_names(eta="step", theta="friction"), False, lambda s: s.x),
 }
-
-
-def symbols(f: Landscape, eta: float, curvature: float) -> dict[str, float]:
-    """Give what the theory would take where a caption is silent, for l = 1/(4 eta).
-
-    Args:
-        f: The landscape.
-        eta: The caption's step.
-        curvature: Of the saddle, -lambda_min.
-
-    Returns:
-        theta = sqrt(eta curvature)/2 and zeta = 1 - sqrt(eta curvature), by symbol.
-    """
-    root = float(np.sqrt(eta * curvature))
-    return {"theta": root / 2, "zeta": 1 - root}
 
 
 def parameters(method: str, f: Landscape, values: Mapping[str, float]) -> Parameters:
@@ -75,7 +61,7 @@ def parameters(method: str, f: Landscape, values: Mapping[str, float]) -> Parame
     start = METHODS[method].from_theory(
         smoothness=f.smoothness,
         hessian_lipschitz=f.hessian_lipschitz,
-        tol=1e-2,
+        tol=min(1e-2, f.smoothness**2 / f.hessian_lipschitz),
         n=f.n,
         decrease_available=1.0,
     )
@@ -141,11 +127,11 @@ def trajectory(
     """
     kind, p = KINDS[method], parameters(method, f, values)
     solver = METHODS[method].solver
-    origin = np.zeros((len(seeds), f.n))
+    origin = np.zeros((len(seeds), f.n), values.get("dtype", np.float64))
     state = solver.start(ops, p, origin, seeds)
     seen = (f.value(origin), f.gradient(origin))
     state = solver.phases[BEGIN].update(ops, p, state, *seen)
-    if method == "neon+":  # the captions start it in the ball, NEON itself on the sphere
+    if method.startswith("neon"):  # the captions start it in the ball, NEON itself on the sphere
         within = ops.uniform(origin, seeds, 1) ** (1 / ops.size(origin))
         state = state._replace(escape=_scaled(state.escape, within))
     done = 0

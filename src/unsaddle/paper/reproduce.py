@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from unsaddle import __version__
 from unsaddle.methods import nearest
-from unsaddle.paper import jobs
+from unsaddle.paper import beyond, jobs, table1
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.report import write_report
 
@@ -29,7 +29,14 @@ class Planned(NamedTuple):
     seconds: float
 
 
-JOBS: dict[str, Planned] = {name: Planned(partial(jobs.figure, name), 20.0) for name in FIGURES}
+JOBS: dict[str, Planned] = {
+    **{name: Planned(partial(jobs.figure, name), 20.0) for name in FIGURES},
+    "radius": Planned(beyond.radius, 10.0),
+    "growth": Planned(beyond.growth, 40.0),
+    "stability": Planned(beyond.stability, 15.0),
+    "robustness": Planned(beyond.robustness, 10.0),
+    "table1": Planned(table1.table1, 40.0),
+}
 
 
 def chosen(names: Sequence[str]) -> list[str]:
@@ -76,6 +83,9 @@ def reproduce(
     todo = chosen(names)
     try:
         output.mkdir(parents=True, exist_ok=True)
+        for name in todo:  # what a run that was killed has left
+            for scratch in output.glob(f".{name}-*"):
+                shutil.rmtree(scratch)
         with tempfile.TemporaryFile(dir=output):
             pass
         done = [] if again else [name for name in todo if finished(name, output, seed)]
