@@ -9,7 +9,8 @@ from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.nc import nc
-from unsaddle.escapes.neon import neon, neon_plus
+from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.perturb import perturb
 from unsaddle.kernel import Parameters, Part, Solver, compose
 

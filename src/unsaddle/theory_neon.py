@@ -26,10 +26,10 @@ def neon(
 ) -> Neon:
     """Give the parameters of a search for curvature below -gamma.
 
-    With L = log(n l/(gamma delta)): F = eta gamma^3 l/(rho^2 L^3), r = sqrt(eta/l) gamma^2/(rho L^2)
-    and, for NEON, eta = 1/l, c = 18, t = c L/(eta gamma), U = 4 c (sqrt(eta l) F/rho)^(1/3), a fall
-    of 2.5 F; for NEON+, eta = 1/(4 l), c = 43, zeta = 1 - sqrt(eta gamma), t = sqrt(c/(eta gamma))
-    L, U three times as large and a fall of 2 F.
+    With L = log(n l/(gamma delta)), F = eta gamma^3 l/(rho^2 L^3) and r = sqrt(eta/l) gamma^2/(rho
+    L^2). NEON: eta = 1/l, c = 18, t = c L/(eta gamma), U = 4 c (sqrt(eta l) F/rho)^(1/3), a fall of
+    2.5 F. NEON+: eta = 1/(4 l), c = 43, zeta = 1 - sqrt(eta gamma), t = sqrt(c/(eta gamma)) L, U
+    three times as large, a fall of 2 F.
 
     Args:
         smoothness: Bound on the Hessian's norm.

@@ -2,18 +2,16 @@
 
 Source: Xu, Jin & Yang (2018), by way of its descriptions elsewhere: **our reconstruction**, whose
 structure is theirs and whose constants may not be. Both descend on
-fh(u) = f(x~ + u) - f(x~) - <g(x~), u>, whose gradient is g(x~ + u) - g(x~); NEON+ with momentum.
+fh(u) = f(x~ + u) - f(x~) - <g(x~), u>, whose gradient is g(x~ + u) - g(x~); NEON+, in
+``neon_plus.py``, with momentum.
 
 Differences from the source:
 
 1. fh(u) is measured as <u, g(x~ + u) - g(x~)>/2, exact on a quadratic and free of cancellation,
    and at u_k, where the gradient is known, also by NEON+, which tests it at y_k.
 2. A search that has left the ball of radius U is over: no later iterate counts.
-3. The convexity test of NEON+ is made only where floating point can see it in values of the size
-   max(|f|, l |x|^2), and then returns y_k - u_k, the second case of NCFind; the first asks for
-   |y_0 - u_0| > 0, which is 0.
-4. "No direction" is their own test, not a certificate: the run says so and asks for one.
-5. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
+3. "No direction" is their own test, not a certificate: the run says so and asks for one.
+4. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
 """
 
 from math import inf
@@ -23,11 +21,9 @@ from unsaddle.certificate import NO_SIGHT, Sight, sight
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
-    BOTH,
     GRADIENT,
     NOTHING,
     TESTED,
-    VALUE,
     Ops,
     Parameters,
     Part,
@@ -38,7 +34,7 @@ from unsaddle.kernel import (
     iterate,
 )
 
-SEARCH, CHECK = BEGIN + 1, BEGIN + 5
+SEARCH = BEGIN + 1
 
 
 class Memory(NamedTuple):
@@ -103,11 +99,6 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
     return ops.add(s.x, 1.0, s.escape.ahead)
 
 
-def trail(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + y_k."""
-    return ops.add(s.x, 1.0, s.escape.behind)
-
-
 def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember the u_k of lowest fh(u_k) = <u_k, grad fh(u_k)>/2 with |u_k| <= U."""
     e = s.escape
@@ -125,28 +116,15 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
         lowest=ops.where(lower, fall, e.lowest),
         curvature=ops.where(lower & (curvature < e.curvature), curvature, e.curvature),
     )
-    return s._replace(escape=found, phase=CHECK)
-
-
-def check(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Stop if fh(y) - fh(u) - <grad fh(u), y - u> < -(gamma/2) |y - u|^2, else step."""
-    e = s.escape
-    gap = ops.add(e.behind, -1.0, e.ahead)
-    square = ops.dot(gap, gap)
-    bow = value - e.value - e.slope
-    terms = ops.maximum(abs(value), abs(e.value)) + p.escape.smoothness * ops.dot(s.x, s.x)
-    seen = p.escape.curvature_tol * square > 16 * ops.roundoff(s.x) * terms
-    bent = seen & (bow < -p.escape.curvature_tol / 2 * square)
-    onward = e._replace(direction=ops.switch(bent, gap, e.direction))
-    return _step(ops, p, s._replace(escape=onward), bent)
+    return s._replace(escape=found)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Look and step at once: without momentum y_k = u_k, and there is nothing to check."""
-    return _step(ops, p, look(ops, p, s, value, gradient), False)
+    return step(ops, p, look(ops, p, s, value, gradient), False)
 
 
-def _step(ops: Ops, p: Parameters, s: State, bent: Scalar) -> State:
+def step(ops: Ops, p: Parameters, s: State, bent: Scalar) -> State:
     """y_{k+1} = u_k - eta grad fh(u_k), u_{k+1} = y_{k+1} + zeta (y_{k+1} - y_k)."""
     e, zeta = s.escape, p.escape.search_momentum
     left = ops.dot(e.ahead, e.ahead) > p.escape.reach**2
@@ -160,15 +138,23 @@ def _step(ops: Ops, p: Parameters, s: State, bent: Scalar) -> State:
     )
 
 
-def _memory(ops: Ops, x: Vector) -> Memory:
-    vectors = [ops.times(0.0, x) for _ in range(5)]
-    return Memory(*vectors, 0.0, 0.0, inf, 0, inf, NO_SIGHT, NO_LEAP)
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing known yet."""
+    return Memory(
+        gradient=ops.times(0.0, x),
+        direction=ops.times(0.0, x),
+        behind=ops.times(0.0, x),
+        ahead=ops.times(0.0, x),
+        bend=ops.times(0.0, x),
+        value=0.0,
+        slope=0.0,
+        lowest=inf,
+        steps=0,
+        curvature=inf,
+        sight=NO_SIGHT,
+        leap=NO_LEAP,
+    )
 
 
-START = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}
-neon = Part({**START, SEARCH: Phase(probe, GRADIENT, search)}, Settings, _memory)
-neon_plus = Part(
-    {**START, SEARCH: Phase(probe, BOTH, look), CHECK: Phase(trail, VALUE, check)},
-    Settings,
-    _memory,
-)
+PHASES_ALIKE = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}
+neon = Part({**PHASES_ALIKE, SEARCH: Phase(probe, GRADIENT, search)}, Settings, memory)

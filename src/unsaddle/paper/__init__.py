@@ -1,1 +1,1 @@
-"""The experiments of Zhang & Li (2021), run again: figures, claims with verdicts, and the report."""
+"""The experiments of Zhang & Li (2021), run again: figures, claims, verdicts, report."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unsaddle.paper.figures import Claim
+from unsaddle.paper.declare import Claim
 from unsaddle.paper.measure import SAMPLES, SCANNED, Experiment, Measured
 
 HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"

@@ -17,7 +17,7 @@ from unsaddle.paper.measure import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222")
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 10.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -31,7 +31,9 @@ plt.rcParams.update(STYLE)
 
 def contour(axes: Axes, f: Landscape, window: Sequence[float]) -> None:
     """Draw the landscape's level lines, labelled with their values."""
-    x, y = np.meshgrid(np.linspace(*window[:2], 241), np.linspace(*window[2:], 181))
+    x, y = np.meshgrid(
+        np.linspace(window[0], window[1], 241), np.linspace(window[2], window[3], 181)
+    )
     height = f.value(np.stack([x, y], -1))
     levels = np.quantile(height, [0.02, 0.08, 0.18, 0.3, 0.45, 0.6, 0.75, 0.9])
     levels = np.unique(np.round(levels, 2))
@@ -78,7 +80,11 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
 
 
 def curves(
-    axes: Axes, x: Any, lines: Mapping[str, Any], marker: str = "o", palette: Sequence[str] = PALETTE
+    axes: Axes,
+    x: Any,
+    lines: Mapping[str, Any],
+    marker: str = "o",
+    palette: Sequence[str] = PALETTE,
 ) -> None:
     """Draw one line for each name, in the palette's order."""
     for (name, y), colour in zip(lines.items(), palette, strict=False):

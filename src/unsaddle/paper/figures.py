@@ -10,76 +10,27 @@ and the curvature of the saddle for gamma. A claim's first reading is the litera
 where the caption leaves a value open; the others were found by scanning, as the panels show.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
-from unsaddle.ops import batch
+from unsaddle.paper.declare import Claim, Figure, Readings, Scan, friction, grid, panel_on
 from unsaddle.paper.lockstep import reduced
 from unsaddle.paper.measure import Arm, Ask, Panel, both, dominated, race, share, similar
 
-Readings = Mapping[str, Mapping[str, Any]]  # name -> what it changes; the first is the literal one
-
-
-class Claim(NamedTuple):
-    """One sentence of the paper that can be true or false."""
-
-    words: str
-    ask: Ask
-    readings: Readings
-    note: str = ""
-
-
-class Scan(NamedTuple):
-    """How measured shares depend on a parameter that the caption leaves open."""
-
-    label: str
-    grid: tuple[float, ...]
-    changes: Callable[[float], Mapping[str, Any]]
-    lines: Mapping[str, Ask]  # label -> the share to measure
-    theory: Mapping[str, float]  # label -> the theory's value
-    bounds: tuple[float, ...]  # what the paper says of the shares
-    logarithmic: bool = False
-
-
-class Figure(NamedTuple):
-    """A figure of the paper."""
-
-    title: str
-    panels: tuple[Panel, ...]
-    claims: tuple[Claim, ...]
-    scan: Scan
-    note: str  # what was chosen, and why
-    window: tuple[float, float, float, float] | None = None  # of the contour plot
-
-
-def _panel(f: Landscape, ours: Arm, theirs: Arm, reach: float, **more: Any) -> Panel:
-    reference = float(f.value(np.zeros(f.n)))
-    return Panel(**({"title": f.name, "reference": reference, "ops": batch} | more),
-                 landscape=f, ours=ours, theirs=theirs, reach=reach)  # fmt: skip
-
-
-def _grid(*values: float) -> tuple[float, ...]:
-    return tuple(round(float(v), 6) for v in values)
-
-
-def _friction(eta: float, curvature: float) -> float:
-    return sqrt(eta * curvature) / 2
-
-
 PLAIN: Readings = {"common reading": {}}
 FASTER = "{} typically needs less than {} of {}'s iterations"
-THETAS = _grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
+THETAS = grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
 
 def quartic_descent() -> Figure:
     """Figure 1."""
     given = {"eta": 0.05, "r": 0.1}
-    panel = _panel(
+    panel = panel_on(
         landscapes.quartic(),
         Arm("NC-finding", "pgd+nc", (15, 30), given),
         Arm("PGD", "pgd", (45, 90), given),
@@ -98,7 +49,7 @@ def quartic_descent() -> Figure:
         ),
         Scan(
             "length s of the step along the direction, without a line search",
-            _grid(0.25, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3),
+            grid(0.25, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3),
             lambda s: {"extract": s},
             {"NC-finding": ours},
             {"NC-finding": 0.25},
@@ -115,7 +66,7 @@ def stochastic_cubic_descent() -> Figure:
     """Figure 2."""
     given = {"eta": 0.02, "r": 0.01}
     inside, outside = 0.02 * 0.01 / sqrt(2), 0.01
-    panel = _panel(
+    panel = panel_on(
         landscapes.cubic(),
         Arm("SNC-finding", "snc", (15, 30), given | {"start": 1}),
         Arm("PSGD", "psgd", (30, 60), given | {"noise": outside}),
@@ -152,7 +103,7 @@ def stochastic_cubic_descent() -> Figure:
         ),
         Scan(
             "standard deviation of the noise that a step of PSGD adds",
-            _grid(1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 7e-3, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1),
+            grid(1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 7e-3, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1),
             lambda noise: {"noise": noise},
             {"PSGD": theirs},
             {"PSGD": inside},
@@ -171,7 +122,7 @@ def dimension_dependence() -> Figure:
 
     def panel(p: int, eps: float) -> Panel:
         given = {"eta": 0.05, "r": 0.1}
-        return _panel(
+        return panel_on(
             landscapes.h(2, eps),
             Arm("NC-finding", "pgd+nc", (30 * p,), given),
             Arm("PGD", "pgd", (20 * p * p + 10,), given),
@@ -195,7 +146,7 @@ def dimension_dependence() -> Figure:
         ),
         Scan(
             "step length eta, n = 10",
-            _grid(0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5),
+            grid(0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5),
             lambda eta: {"eta": eta},
             {
                 "NC-finding": share("ours", ">", 0.9, ">", 0.5),
@@ -216,7 +167,7 @@ def _accelerated(
 ) -> Figure:  # fmt: skip
     """Declare a figure of ANCGD against PAGD."""
     given = {"eta": eta, "r": r}
-    panel = _panel(
+    panel = panel_on(
         f,
         Arm("ANCGD", "ancgd", (10, 20), given | {"theta": 0.2}),
         Arm("PAGD", "pagd", (times // 2, times), given | {"theta": 0.3}),
@@ -224,7 +175,7 @@ def _accelerated(
         **more,
     )
     ours, theirs = share("ours", "<=", 0.9, "<", 0.05), share("theirs", "<=", 0.9, ">", 0.2)
-    theory = _friction(eta, curvature)
+    theory = friction(eta, curvature)
     reading = f"theta = {theory:.3f}, by theory"
     race_claim = Claim(
         FASTER.format("ANCGD", "1/3", "PAGD"),
@@ -255,7 +206,7 @@ def _accelerated(
 
 def _halves(times: int) -> Callable[..., tuple[Claim, ...]]:
     def claims(reading: str, theory: float, ours: Ask, theirs: Ask) -> tuple[Claim, ...]:
-        grid = {f"theta = {theta:g} for both": {"theta": theta} for theta in THETAS}
+        thetas = {f"theta = {theta:g} for both": {"theta": theta} for theta in THETAS}
         return (
             Claim(
                 f"PAGD, t = {times}: over 20% of paths decrease f by no more than 0.9",
@@ -277,7 +228,7 @@ def _halves(times: int) -> Callable[..., tuple[Claim, ...]]:
             Claim(
                 "Both halves at once, with one theta",
                 both(theirs, ours),
-                {f"{reading}, for both": {"theta": theory}, **grid},
+                {f"{reading}, for both": {"theta": theory}, **thetas},
             ),
         )
 
@@ -331,14 +282,14 @@ def _neon(
     """Declare a figure of ANCGD against NEON+."""
     given = {"eta": eta, "r": 0.1}
     zeta = 1 - sqrt(eta * curvature)
-    panel = _panel(
+    panel = panel_on(
         f,
         Arm("ANCGD", "ancgd", (times // 2,), given | {"theta": 0.2}),
         Arm("NEON+", "neon+", (times,), given | {"zeta": zeta, "extract": extract}),
         reach,
         **more,
     )
-    theory = {"theta": _friction(eta, curvature), "zeta": zeta}
+    theory = {"theta": friction(eta, curvature), "zeta": zeta}
     fast = Claim(
         FASTER.format("ANCGD", "1/2", "NEON+"),
         race(threshold, 1 / 2, 80),
@@ -349,7 +300,7 @@ def _neon(
         },
     )
     if extract == "search":
-        fast.readings.popitem()  # type: ignore[attr-defined]
+        fast.readings.popitem()
     at = {"ANCGD": "ours", "NEON+": "theirs"}
     return Figure(
         f"ANCGD and NEON+ on the {f.name} landscape",
@@ -357,7 +308,7 @@ def _neon(
         (*claims, fast),
         Scan(
             "theta, and 1 - zeta",
-            _grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
+            grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
             lambda theta: {"theta": theta, "zeta": 1 - theta, "extract": "search"},
             {name: share(arm, "<=", threshold, ">", 0) for name, arm in at.items()},
             {"ANCGD": theory["theta"], "NEON+": 1 - zeta},
@@ -370,7 +321,7 @@ def _neon(
 
 def triangle_neon() -> Figure:
     """Figure 7."""
-    theory = _friction(0.04, np.pi**2 / 2)
+    theory = friction(0.04, np.pi**2 / 2)
     claims = (
         Claim(
             "NEON+, t = 20: none of the paths decreases f by more than 0.95",
@@ -396,7 +347,7 @@ def triangle_neon() -> Figure:
 
 def exponential_neon() -> Figure:
     """Figure 8."""
-    theory, zeta = _friction(0.03, 0.5), 1 - sqrt(0.015)
+    theory, zeta = friction(0.03, 0.5), 1 - sqrt(0.015)
     saddle = {"reference": -0.5}
     claims = (
         Claim(

@@ -13,7 +13,8 @@ import numpy as np
 
 from unsaddle.paper import draw
 from unsaddle.paper.claims import judge
-from unsaddle.paper.figures import FIGURES, Figure, Scan
+from unsaddle.paper.declare import Figure, Scan
+from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.measure import RUN, SAMPLERS, SAMPLES, SCANNED, Experiment, seeds
 
 Job = Callable[[Path, int], dict[str, Any]]

@@ -47,7 +47,7 @@ KINDS = {
 }
 
 
-def parameters(method: str, f: Landscape, values: Mapping[str, float]) -> Parameters:
+def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Parameters:
     """Give a method's parameters with the caption's symbols put in and every early stop off.
 
     Args:
@@ -107,7 +107,7 @@ def reduced(n: int) -> Any:
 def trajectory(
     method: str,
     f: Landscape,
-    values: Mapping[str, float],
+    values: Mapping[str, Any],
     times: Iterable[int],
     seeds: np.ndarray,
     ops: Any = batch,
@@ -187,15 +187,11 @@ def _take(tree: Any, rows: np.ndarray, m: int) -> Any:
 
 def _put(tree: Any, rows: np.ndarray, m: int, new: Any) -> Any:
     if isinstance(tree, tuple):
-        return _like(tree, [_put(*pair, n) for *pair, n in _zip(tree, rows, m, new)])
+        return _like(tree, [_put(a, rows, m, b) for a, b in zip(tree, new, strict=True)])
     shape = (m, *np.shape(new)[1:]) if np.ndim(new) else (m,)
     whole = np.array(np.broadcast_to(tree, shape))
     whole[rows] = new
     return whole
-
-
-def _zip(tree: Any, rows: np.ndarray, m: int, new: Any) -> list[Any]:
-    return [(each, rows, m, n) for each, n in zip(tree, new, strict=True)]
 
 
 def _like(tree: Any, parts: list[Any]) -> Any:

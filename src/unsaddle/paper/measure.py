@@ -193,7 +193,7 @@ def share(arm: str, side: str, threshold: float, sense: str, bound: float) -> As
         p = float(np.mean(low if side == "<=" else ~low))
         need = round(bound * RUN)
         counts = np.arange(RUN + 1)
-        shows = [COMPARE[sense](k, need) for k in counts]
+        shows = [COMPARE[sense](float(k), need) for k in counts]
         run = float(binom.pmf(counts, RUN, p)[shows].sum())
         words = f"{p:.1%} with decrease {side} {threshold:g}"
         return Measured(p, *wilson(p, m), run, COMPARE[sense](p, bound), words)
@@ -295,7 +295,10 @@ def race(threshold: float, ratio: float, limit: int) -> Ask:
 
         def quotient(pick: slice | None = None, shift: float = 0.0) -> float:
             columns = slice(None) if pick is None else pick
-            fast, slow = reached(ours[:, columns], 0.9 - shift), reached(theirs[:, columns], 0.9 + shift)
+            fast, slow = (
+                reached(ours[:, columns], 0.9 - shift),
+                reached(theirs[:, columns], 0.9 + shift),
+            )
             return fast / slow if isfinite(fast) else inf
 
         spread = 1.96 * 0.3 / sqrt(RACED)

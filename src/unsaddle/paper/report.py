@@ -41,7 +41,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
     }
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": _percent, "badge": BADGES.__getitem__}
-    template = environment.from_string((files(__package__) / "report.html").read_text("utf-8"))
+    template = environment.from_string((files("unsaddle.paper") / "report.html").read_text("utf-8"))
     counts = Counter(claim["verdict"] for claim in claims)
     page = template.render(
         results=results,
