@@ -77,19 +77,12 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     seen = sight(ops, p.escape, s.x, gradient, s.episode)
     w = ops.noise(s.x, s.seed, s.episode)
     u = ops.scale(seen.radius / ops.norm(w), w)
-    search = Memory(
+    search = memory(ops, s.x)._replace(
         gradient=ops.keep(gradient),
         direction=ops.keep(u),
         behind=ops.keep(u),
         ahead=u,
-        bend=ops.times(0.0, u),
-        value=value,
-        slope=0.0,
-        lowest=inf,
-        steps=0,
-        curvature=inf,
         sight=seen,
-        leap=NO_LEAP,
     )
     return s._replace(escape=search, phase=SEARCH)
 
@@ -121,20 +114,19 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Look and step at once: without momentum y_k = u_k, and there is nothing to check."""
-    return step(ops, p, look(ops, p, s, value, gradient), False)
+    return step(ops, p, look(ops, p, s, value, gradient))
 
 
-def step(ops: Ops, p: Parameters, s: State, bent: Scalar) -> State:
+def step(ops: Ops, p: Parameters, s: State) -> State:
     """y_{k+1} = u_k - eta grad fh(u_k), u_{k+1} = y_{k+1} + zeta (y_{k+1} - y_k)."""
     e, zeta = s.escape, p.escape.search_momentum
     left = ops.dot(e.ahead, e.ahead) > p.escape.reach**2
     y = ops.axpy(-p.escape.search_step, e.bend, e.ahead)
     u = ops.axpy(1 + zeta, y, ops.scale(-zeta, e.behind))
     over = left | (e.steps + 1 >= p.escape.window)
-    proven = bent | (over & (e.lowest <= -p.escape.fall))
     return s._replace(
         escape=e._replace(behind=y, ahead=u, steps=e.steps + 1),
-        phase=ops.where(proven, MEASURE, ops.where(over, TESTED, SEARCH)),
+        phase=ops.where(over, ops.where(e.lowest <= -p.escape.fall, MEASURE, TESTED), SEARCH),
     )
 
 

@@ -164,7 +164,7 @@ def growth(folder: Path, seed: int) -> dict[str, Any]:
     axes[2].legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1, 0.5))
     draw.save(picture, folder / "growth")
     decades = np.log10(DIMENSIONS)
-    table = [("h", label, *[int(t) for t in times], slope(decades, times))
+    table: list[Any] = [("h", label, *[int(t) for t in times], slope(decades, times))
              for label, times in on_h.items()]  # fmt: skip
     for i, part in ((0, "dense, lambda/4"), (1, "dense, 0.9 lambda")):
         for label, times in on_band.items():

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle.escapes.neon_plus import CHECK
 from unsaddle.kernel import BEGIN, GO, GRADIENT, VALUE, Parameters, State
 from unsaddle.landscapes import Landscape
 from unsaddle.methods import METHODS, override
@@ -157,7 +158,7 @@ def _run(phases: Any, p: Parameters, s: State, seen: Any, f: Landscape, ops: Any
     m = len(s.x)
     while True:
         code = np.broadcast_to(s.phase, m)
-        awake = (code == SEARCH) | (code == SEARCH + 4) if searches else code < BEGIN
+        awake = (code == SEARCH) | (code >= CHECK) if searches else code < BEGIN
         codes = np.unique(code[awake])
         if len(codes) == 0:
             return s, seen
