@@ -104,7 +104,10 @@ def reproduce(
 
 
 def _run(names: list[str], output: Path, seed: int, told: Callable[[str, float], None]) -> None:
-    if not names:
+    if len(names) <= 1:
+        for name in names:
+            run_job(name, output, seed)
+            told(name, JOBS[name].seconds)
         return
     context = multiprocessing.get_context("spawn")
     workers = min(len(names), os.cpu_count() or 1)
