@@ -13,7 +13,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from unsaddle.paper.reproduce import JOBS, chosen, reproduce
+from unsaddle.paper import reproduce
 
 
 def run(names: list[str], output: str, seed: int, again: bool) -> int:
@@ -33,7 +33,7 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
     """
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
-    todo = chosen(names)
+    todo = reproduce.chosen(names)
     console = Console(file=sys.stderr)
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -42,7 +42,7 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
     try:
         with Progress(*columns, console=console) as progress:
             parts = progress.add_task(f"0 of {len(todo)} parts",
-                                      total=sum(JOBS[name].seconds for name in todo))  # fmt: skip
+                                      total=sum(reproduce.JOBS[name].seconds for name in todo))  # fmt: skip
             done: list[str] = []
 
             def told(name: str, seconds: float) -> None:
@@ -50,7 +50,7 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
                 words = f"{len(done)} of {len(todo)} parts, last {name}"
                 progress.update(parts, advance=seconds, description=words)
 
-            page = reproduce(names, Path(output), seed, again, told)
+            page = reproduce.reproduce(names, Path(output), seed, again, told)
     except KeyboardInterrupt:
         print("unsaddle: interrupted; type the same again to go on from what is finished",
               file=sys.stderr)  # fmt: skip

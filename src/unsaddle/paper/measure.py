@@ -254,7 +254,7 @@ def similar(threshold: float, most: float) -> Ask:
 
 def curve(
     experiment: Experiment, arm: str, changes: Mapping[str, Any], threshold: float, limit: int,
-    which: int = 0, m: int = RACED,
+    which: int = 0, m: int | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Give, for each iteration, which samples have a decrease above the threshold.
 
@@ -265,14 +265,14 @@ def curve(
         threshold: Of the decrease.
         limit: The last iteration; it ends before when 97% are above.
         which: The panel.
-        m: How many samples.
+        m: How many samples; ``RACED`` if not given.
 
     Returns:
         One row for each iteration from the first, one column for each sample.
     """
     rows = []
     panel, times = experiment.panels[which], range(1, limit + 1)
-    for values in descents(panel, arm, changes, experiment.seed, m, times):
+    for values in descents(panel, arm, changes, experiment.seed, m or RACED, times):
         rows.append(values > threshold)
         if rows[-1].mean() > 0.97:
             break
