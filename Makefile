@@ -1,9 +1,10 @@
 # make test   everything that CI checks, in a virtual environment of its own
 # make bench  the cost table of docs/cost.md
+# make reproduce  the paper's figures and claims, as report/index.html
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test lint bench clean
+.PHONY: test lint bench reproduce clean
 
 test: lint
 	$(BIN)/python -m pytest -n 2
@@ -15,6 +16,9 @@ lint: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md
+
+reproduce: .venv/ready
+	$(BIN)/unsaddle reproduce all --output report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

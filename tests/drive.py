@@ -26,6 +26,23 @@ def trace(
     return np.array(points), states
 
 
+def run_while(
+    solver: Solver, parameters: Parameters, state: State, landscape: Any, within: Any
+) -> tuple[dict[int, list[np.ndarray]], State]:
+    """Run a solver while its phase is one of some; give the points of each phase, and the end."""
+    points: dict[int, list[np.ndarray]] = {}
+    value, gradient = np.nan, np.zeros(state.x.size)
+    while state.phase in within:
+        at, needs, update = solver.phases[state.phase]
+        if needs != NOTHING:
+            point = at(ops, parameters, state).copy()
+            points.setdefault(state.phase, []).append(point)
+            value = float(landscape.value(point)) if needs & VALUE else value
+            gradient = np.array(landscape.gradient(point)) if needs & GRADIENT else gradient
+        state = update(ops, parameters, state, value, gradient)
+    return points, state
+
+
 def starts(n: int, radius: float, seed: int = 0):
     """Give the draws from the ball that a run with this seed makes, one per search."""
     episode = 0

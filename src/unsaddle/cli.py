@@ -1,4 +1,4 @@
-"""The command line: ``unsaddle methods``, ``unsaddle minimize``."""
+"""The command line: ``unsaddle methods``, ``unsaddle minimize``, ``unsaddle reproduce``."""
 
 import argparse
 import importlib
@@ -98,9 +98,32 @@ def run_minimize(given: dict[str, Any]) -> int:
     return EXIT_CODES.get(result.outcome, 1)
 
 
+def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle reproduce`` takes."""
+    text = "fig1 to fig8, table1, or another part of the report (default all)"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=text)
+    parser.add_argument("--output", default="report", help="folder for the report (default report)")
+    parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
+    text = "run also what is finished already"
+    parser.add_argument("--again", action="store_true", default=False, help=text)
+
+
+def run_reproduce(given: dict[str, Any]) -> int:
+    """Reproduce the paper's figures and claims, and write the report."""
+    try:
+        from unsaddle.paper.command import run
+    except ImportError as error:
+        raise ImportError(
+            f"{error.name} is missing: reproduce needs the extra `paper`; "
+            "type pip install 'unsaddle[paper]'"
+        ) from error
+    return run(**given)
+
+
 COMMANDS = {  # name -> (adds its arguments to a parser, runs it and gives the exit code)
     "methods": (methods_arguments, run_methods),
     "minimize": (minimize_arguments, run_minimize),
+    "reproduce": (reproduce_arguments, run_reproduce),
 }
 
 

@@ -5,13 +5,15 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from unsaddle import theory
+from unsaddle import theory, theory_neon
 from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
+from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.perturb import perturb
 from unsaddle.kernel import Parameters, Part, Solver, compose
 
@@ -150,6 +152,31 @@ def _pagd(**given: Any) -> Parameters:
     return Parameters(given["tol"], _accelerated(found), escape)
 
 
+def _neon(**given: Any) -> Parameters:
+    return Parameters(
+        given["tol"], gd.settings(step=1 / given["smoothness"]), _extraction(False, given)
+    )
+
+
+def _neon_plus(**given: Any) -> Parameters:
+    constants, _ = _search(**given)
+    descent = _accelerated(theory.anc_finding(**constants))
+    return Parameters(given["tol"], descent, _extraction(True, given))
+
+
+def _extraction(accelerated: bool, given: dict[str, Any]) -> Any:
+    constants, shared = _search(**given)
+    found = theory_neon.neon(
+        smoothness=given["smoothness"],
+        hessian_lipschitz=given["hessian_lipschitz"],
+        curvature_tol=given["curvature_tol"],
+        failure_probability=constants["failure_probability"],
+        n=given["n"],
+        accelerated=accelerated,
+    )
+    return neon.settings(**found._asdict(), **{k: v for k, v in shared.items() if k != "enough"})
+
+
 def _accelerated(found: Any) -> Any:
     return agd.settings(**{name: getattr(found, name) for name in agd.settings._fields})
 
@@ -223,6 +250,24 @@ METHODS: dict[str, Method] = {
         "gradient, value",
         "log(n) / eps^1.75",
         "Zhang & Li (2021), Algorithms 2 and 6",
+    ),
+    "neon": Method(
+        gd,
+        neon,
+        _neon,
+        "gradient descent x NEON",
+        "gradient, value at the jump",
+        "log(n) / eps^2",
+        "Xu, Jin & Yang (2018), our reconstruction",
+    ),
+    "neon+": Method(
+        agd,
+        neon_plus,
+        _neon_plus,
+        "accelerated descent + NCE x NEON+",
+        "gradient, value",
+        "log(n) / eps^1.75",
+        "Xu, Jin & Yang (2018), our reconstruction",
     ),
 }
 

@@ -1,0 +1,152 @@
+"""NEON and NEON+: negative curvature from the noise of a descent that is never renormalised.
+
+Source: Xu, Jin & Yang (2018), by way of its descriptions elsewhere: **our reconstruction**, whose
+structure is theirs and whose constants may not be. Both descend on
+fh(u) = f(x~ + u) - f(x~) - <g(x~), u>, whose gradient is g(x~ + u) - g(x~); NEON+, in
+``neon_plus.py``, with momentum.
+
+Differences from the source:
+
+1. fh(u) is measured as <u, g(x~ + u) - g(x~)>/2, exact on a quadratic and free of cancellation,
+   and at u_k, where the gradient is known, also by NEON+, which tests it at y_k.
+2. A search that has left the ball of radius U is over: no later iterate counts.
+3. "No direction" is their own test, not a certificate: the run says so and asks for one.
+4. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
+"""
+
+from math import inf
+from typing import NamedTuple
+
+from unsaddle.certificate import NO_SIGHT, Sight, sight
+from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
+from unsaddle.kernel import (
+    BEGIN,
+    GRADIENT,
+    NOTHING,
+    TESTED,
+    Ops,
+    Parameters,
+    Part,
+    Phase,
+    Scalar,
+    State,
+    Vector,
+    iterate,
+)
+
+SEARCH = BEGIN + 1
+
+
+class Memory(NamedTuple):
+    """The search at x~."""
+
+    gradient: Vector  # g(x~)
+    direction: Vector  # the u_k of the lowest fh
+    behind: Vector  # y_k
+    ahead: Vector  # u_k
+    bend: Vector  # grad fh(u_k)
+    value: Scalar  # f(x~ + u_k)
+    slope: Scalar  # <g(x~ + u_k), y_k - u_k>
+    lowest: Scalar  # the lowest fh
+    steps: Scalar  # k
+    curvature: Scalar  # lowest Rayleigh quotient so far
+    sight: Sight
+    leap: Leap
+
+
+class Settings(NamedTuple):
+    """Hyperparameters."""
+
+    search_step: float  # eta
+    search_momentum: float  # zeta; 0 in NEON
+    radius: float  # r
+    window: float  # t
+    reach: float  # U
+    fall: float  # of fh that proves negative curvature: 2.5 F in NEON, 2 F in NEON+
+    length: float  # of the jump, (1/4) sqrt(eps/rho)
+    decrease: float  # promised by the jump, (1/384) sqrt(eps^3/rho)
+    curvature_tol: float  # gamma
+    failure_probability: float  # delta
+    smoothness: float  # l
+    hessian_lipschitz: float  # rho
+
+
+def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """y_0 = u_0, uniform on the sphere of radius r."""
+    s = s._replace(episode=s.episode + 1)
+    seen = sight(ops, p.escape, s.x, gradient, s.episode)
+    w = ops.noise(s.x, s.seed, s.episode)
+    u = ops.scale(seen.radius / ops.norm(w), w)
+    search = memory(ops, s.x)._replace(
+        gradient=ops.keep(gradient),
+        direction=ops.keep(u),
+        behind=ops.keep(u),
+        ahead=u,
+        sight=seen,
+    )
+    return s._replace(escape=search, phase=SEARCH)
+
+
+def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x~ + u_k."""
+    return ops.add(s.x, 1.0, s.escape.ahead)
+
+
+def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Remember the u_k of lowest fh(u_k) = <u_k, grad fh(u_k)>/2 with |u_k| <= U."""
+    e = s.escape
+    slope = ops.dot(gradient, ops.add(e.behind, -1.0, e.ahead))
+    bend = ops.axpy(-1.0, e.gradient, gradient)
+    square = ops.dot(e.ahead, e.ahead)
+    fall = ops.dot(e.ahead, bend) / 2
+    lower = (fall < e.lowest) & (square <= p.escape.reach**2)
+    curvature = 2 * fall / ops.maximum(square, ops.tiny(bend))
+    found = e._replace(
+        direction=ops.switch(lower, ops.keep(e.ahead), e.direction),
+        bend=ops.keep(bend),
+        value=value,
+        slope=slope,
+        lowest=ops.where(lower, fall, e.lowest),
+        curvature=ops.where(lower & (curvature < e.curvature), curvature, e.curvature),
+    )
+    return s._replace(escape=found)
+
+
+def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Look and step at once: without momentum y_k = u_k, and there is nothing to check."""
+    return step(ops, p, look(ops, p, s, value, gradient))
+
+
+def step(ops: Ops, p: Parameters, s: State) -> State:
+    """y_{k+1} = u_k - eta grad fh(u_k), u_{k+1} = y_{k+1} + zeta (y_{k+1} - y_k)."""
+    e, zeta = s.escape, p.escape.search_momentum
+    left = ops.dot(e.ahead, e.ahead) > p.escape.reach**2
+    y = ops.axpy(-p.escape.search_step, e.bend, e.ahead)
+    u = ops.axpy(1 + zeta, y, ops.scale(-zeta, e.behind))
+    over = left | (e.steps + 1 >= p.escape.window)
+    return s._replace(
+        escape=e._replace(behind=y, ahead=u, steps=e.steps + 1),
+        phase=ops.where(over, ops.where(e.lowest <= -p.escape.fall, MEASURE, TESTED), SEARCH),
+    )
+
+
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing known yet."""
+    return Memory(
+        gradient=ops.times(0.0, x),
+        direction=ops.times(0.0, x),
+        behind=ops.times(0.0, x),
+        ahead=ops.times(0.0, x),
+        bend=ops.times(0.0, x),
+        value=0.0,
+        slope=0.0,
+        lowest=inf,
+        steps=0,
+        curvature=inf,
+        sight=NO_SIGHT,
+        leap=NO_LEAP,
+    )
+
+
+PHASES_ALIKE = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}
+neon = Part({**PHASES_ALIKE, SEARCH: Phase(probe, GRADIENT, search)}, Settings, memory)

@@ -1,0 +1,59 @@
+"""``unsaddle reproduce`` on the terminal."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from unsaddle.paper import reproduce
+
+
+def run(names: list[str], output: str, seed: int, again: bool) -> int:
+    """Run the jobs with a progress bar and the time left.
+
+    Args:
+        names: What to run.
+        output: The folder for everything.
+        seed: Of all samples.
+        again: Whether to run also what is finished.
+
+    Returns:
+        The exit code: 0, or 130 if interrupted.
+
+    Raises:
+        ValueError: If the seed is negative.
+    """
+    if not 0 <= seed < 2**31:
+        raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
+    todo = reproduce.chosen(names)
+    console = Console(file=sys.stderr)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    try:
+        with Progress(*columns, console=console) as progress:
+            parts = progress.add_task(f"0 of {len(todo)} parts",
+                                      total=sum(reproduce.JOBS[name].seconds for name in todo))  # fmt: skip
+            done: list[str] = []
+
+            def told(name: str, seconds: float) -> None:
+                done.append(name)
+                words = f"{len(done)} of {len(todo)} parts, last {name}"
+                progress.update(parts, advance=seconds, description=words)
+
+            page = reproduce.reproduce(names, Path(output), seed, again, told)
+    except KeyboardInterrupt:
+        print("unsaddle: interrupted; type the same again to go on from what is finished",
+              file=sys.stderr)  # fmt: skip
+        return 130
+    print(f"report: {page}\nclaims: {page.with_name('claims.json')}")
+    return 0

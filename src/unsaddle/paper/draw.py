@@ -1,0 +1,107 @@
+"""Pictures: the figures in the paper's form, and the panels beside them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
+
+from unsaddle.landscapes import Landscape
+from unsaddle.paper.measure import Panel
+
+COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222")
+STYLE: dict[Any, Any] = {
+    "font.size": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.5,
+    "legend.frameon": False,
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,
+}
+plt.rcParams.update(STYLE)
+
+
+def contour(axes: Axes, f: Landscape, window: Sequence[float]) -> None:
+    """Draw the landscape's level lines, labelled with their values."""
+    x, y = np.meshgrid(
+        np.linspace(window[0], window[1], 241), np.linspace(window[2], window[3], 181)
+    )
+    height = f.value(np.stack([x, y], -1))
+    levels = np.quantile(height, [0.02, 0.08, 0.18, 0.3, 0.45, 0.6, 0.75, 0.9])
+    levels = np.unique(np.round(levels, 2))
+    lines = axes.contour(x, y, height, levels, colors="#9a9a9a", linewidths=0.8)
+    axes.clabel(lines, fontsize=7, fmt="%g")
+    axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$")
+
+
+def samples(
+    axes: Axes, panel: Panel, window: Sequence[float], points: Mapping[str, Any], radius: float
+) -> None:
+    """Draw the samples of both methods on the contour plot; an inset shows those at the saddle."""
+    contour(axes, panel.landscape, window)
+    for arm in ("theirs", "ours"):
+        time, x = points[arm]
+        label = f"{getattr(panel, arm).label}, t = {time}"
+        axes.plot(*x.T, ".", color=COLOURS[arm], markersize=4, alpha=0.6, label=label)
+    box = axes.inset_axes((0.66, 0.03, 0.32, 0.32 * 1.25))
+    box.plot(*points["ours"][1].T, ".", color=COLOURS["ours"], markersize=3, alpha=0.5)
+    reach = 1.35 * radius
+    box.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
+    box.spines[:].set_visible(True)
+    box.text(0.5, 0.5, "at the saddle", fontsize=7, ha="center", va="center", color="#555555",
+             transform=box.transAxes)  # fmt: skip
+    axes.legend(loc="upper left", fontsize=8, markerscale=2, handletextpad=0.1, frameon=True,
+                facecolor="white", edgecolor="none", framealpha=0.85)  # fmt: skip
+
+
+def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: int) -> None:
+    """Draw the descent values: bars for one run of the paper's size, lines for all samples."""
+    low = min(float(np.quantile(each, 0.001)) for each in values.values())
+    top = max(float(each.max()) for each in values.values())
+    bins = np.linspace(min(low, top - 0.05), top + 1e-9, 26).tolist()
+    for arm, each in values.items():
+        one: Any = getattr(panel, arm)
+        label = f"{one.label}, t = {one.times[-1]}"
+        axes.hist(each[:run], bins, weights=np.full(run, 1 / run), color=COLOURS[arm], alpha=0.35,
+                  label=label)  # fmt: skip
+        axes.hist(each, bins, weights=np.full(len(each), 1 / len(each)), color=COLOURS[arm],
+                  histtype="step", linewidth=1.4)  # fmt: skip
+    axes.set(xlabel="descent value", ylabel="share of samples", ylim=(0, None))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+    axes.legend(loc="upper center", fontsize=8.5)
+
+
+def curves(
+    axes: Axes,
+    x: Any,
+    lines: Mapping[str, Any],
+    marker: str = "o",
+    palette: Sequence[str] = PALETTE,
+) -> None:
+    """Draw one line for each name, in the palette's order."""
+    for (name, y), colour in zip(lines.items(), palette, strict=False):
+        axes.plot(x, y, marker=marker, markersize=4, color=colour, label=name)
+
+
+def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Picture, Any]:
+    """Give a figure with so many panels side by side."""
+    picture, axes = plt.subplots(
+        1, columns, figsize=(width * columns, height), layout="constrained", squeeze=False
+    )
+    picture.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr]
+    return picture, axes[0]
+
+
+def save(picture: Picture, stem: Any) -> None:
+    """Write a picture as PDF and PNG, with nothing in them that differs from run to run."""
+    picture.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
+    picture.savefig(f"{stem}.png", dpi=130, metadata={"Software": None})
+    plt.close(picture)

@@ -1,0 +1,114 @@
+"""What can be reproduced: each job writes its pictures and data into a folder and says what it saw.
+
+A result is ``{"title", "text", "claims", "pictures": [{"stem", "alt"}], "tables": [...]}``, all of
+it JSON: the report is made from results alone.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unsaddle.paper import draw
+from unsaddle.paper.claims import judge
+from unsaddle.paper.declare import Figure, Scan
+from unsaddle.paper.figures import FIGURES
+from unsaddle.paper.measure import RUN, SAMPLERS, SAMPLES, SCANNED, Experiment, seeds
+
+Job = Callable[[Path, int], dict[str, Any]]
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a table and give the file's name."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([f"{v:.8g}" if isinstance(v, float) else v for v in row] for row in rows)
+    return path.name
+
+
+def figure(name: str, folder: Path, seed: int) -> dict[str, Any]:
+    """Reproduce a figure: picture, sensitivity panel, claims.
+
+    Args:
+        name: Its name.
+        folder: Where to write.
+        seed: Of all samples.
+
+    Returns:
+        The result.
+    """
+    declared = FIGURES[name]()
+    experiment = Experiment(declared.panels, seed)
+    claims = [{"id": f"{name}.{i}", **judge(claim, experiment)}
+              for i, claim in enumerate(declared.claims, 1)]  # fmt: skip
+    tables = [_picture(name, folder, declared, experiment)]
+    tables.append(_sensitivity(name, folder, declared.scan, experiment))
+    return {
+        "title": f"Figure {name[3:]}. {declared.title}",
+        "text": declared.note,
+        "claims": claims,
+        "pictures": [
+            {"stem": name, "alt": f"{declared.title}: samples and histogram of descent values"},
+            {"stem": f"{name}-sensitivity", "alt": f"Measured share against {declared.scan.label}"},
+        ],
+        "tables": tables,
+    }
+
+
+def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) -> str:
+    columns = [(panel, moment) for panel in declared.panels
+               for moment in range(len(panel.ours.times) if declared.window else 0)]  # fmt: skip
+    picture, axes = draw.sheet(len(columns) + len(declared.panels), 3.5)
+    for axis, (panel, moment) in zip(axes, columns, strict=False):
+        points = {}
+        for arm in ("ours", "theirs"):
+            one = getattr(panel, arm)
+            run = SAMPLERS[one.method](
+                panel.landscape, one.values, one.times, seeds(arm, experiment.seed, RUN), panel.ops
+            )
+            points[arm] = (one.times[moment], list(run)[moment])
+        draw.samples(axis, panel, declared.window or (), points, panel.ours.values["r"])
+    rows = []
+    for i, panel in enumerate(declared.panels):
+        values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ("ours", "theirs")}
+        axis = axes[len(columns) + i]
+        draw.histogram(axis, panel, values, RUN)
+        axis.set_title(panel.title if not declared.window else "")
+        rows += [(panel.title, getattr(panel, arm).label, float(v))
+                 for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
+    draw.save(picture, folder / name)
+    return write_csv(folder / f"{name}.csv", ("panel", "method", "descent"), rows)
+
+
+def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) -> str:
+    lines = {
+        label: [ask(experiment, scan.changes(v), SCANNED).value for v in scan.grid]
+        for label, ask in scan.lines.items()
+    }
+    picture, (axis,) = draw.sheet(1, 3.2, 6.2)
+    known = {panel.ours.label: "ours" for panel in experiment.panels}
+    palette = [draw.COLOURS[known.get(label, "theirs")] for label in lines]
+    draw.curves(axis, scan.grid, lines, palette=palette)
+    for (label, at), style in zip(scan.theory.items(), ("--", ":"), strict=False):
+        colour = draw.COLOURS[known.get(label, "theirs")]
+        axis.axvline(at, color=colour, linestyle=style, label=f"theory, {label}")
+    for bound in scan.bounds:
+        axis.axhline(bound, color="#777777", linewidth=0.8)
+        axis.annotate(f"paper: {bound:.0%}", (1, bound), xycoords=("axes fraction", "data"),
+                      va="bottom", ha="right", fontsize=8, color="#555555")  # fmt: skip
+    axis.set(xlabel=scan.label, ylabel="measured share", ylim=(-0.03, 1.03))
+    axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
+    if scan.logarithmic:
+        axis.set_xscale("log")
+    axis.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1, 0.5))
+    draw.save(picture, folder / f"{name}-sensitivity")
+    rows = zip(scan.grid, *lines.values(), strict=True)
+    return write_csv(folder / f"{name}-sensitivity.csv", (scan.label, *lines), rows)
+
+
+def slope(x: Any, y: Any) -> float:
+    """Fit a straight line and give its slope."""
+    return float(np.polyfit(np.asarray(x, float), np.asarray(y, float), 1)[0])

@@ -1,0 +1,81 @@
+"""The report: one page with everything in it, and the claims for machines."""
+
+import base64
+import json
+import os
+import tempfile
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+
+from unsaddle import __version__
+from unsaddle.paper.claims import FAILS, HOLDS, ONLY
+from unsaddle.paper.measure import RUN, SAMPLES
+
+BADGES = {HOLDS: "holds", ONLY: "only", FAILS: "fails"}
+
+
+def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) -> Path:
+    """Write ``claims.json`` and ``index.html``.
+
+    Args:
+        results: Of the jobs, by name, in the page's order.
+        output: The folder, with ``figures`` in it.
+        seed: Of everything.
+
+    Returns:
+        The page.
+    """
+    claims = [claim for result in results.values() for claim in result["claims"]]
+    record = {"seed": seed, "samples": SAMPLES, "run": RUN, "claims": claims}
+    _write(output / "claims.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+    pictures = {
+        picture["stem"]: base64.b64encode(
+            (output / "figures" / f"{picture['stem']}.png").read_bytes()
+        ).decode()
+        for result in results.values()
+        for picture in result["pictures"]
+    }
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"percent": _percent, "badge": BADGES.__getitem__}
+    template = environment.from_string((files("unsaddle.paper") / "report.html").read_text("utf-8"))
+    counts = Counter(claim["verdict"] for claim in claims)
+    page = template.render(
+        results=results,
+        claims=claims,
+        pictures=pictures,
+        counts={verdict: counts[verdict] for verdict in BADGES},
+        version=__version__,
+        seed=seed,
+        samples=f"{SAMPLES:,}",
+        run=RUN,
+    )
+    return _write(output / "index.html", page)
+
+
+def _write(path: Path, text: str) -> Path:
+    """Write a file whole or not at all."""
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+    return path
+
+
+def _percent(value: float | None) -> str:
+    """Write a probability for people: never 0% or 100% unless it is."""
+    if value is None:
+        return "-"
+    if 0 < value < 0.001:
+        return "<0.1%"
+    if 0.999 < value < 1:
+        return ">99.9%"
+    return f"{value:.1%}"

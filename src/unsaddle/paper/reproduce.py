@@ -1,0 +1,162 @@
+"""Run the jobs that are not done yet, each in a process of its own, and write the report.
+
+A job's files are moved into place when all of them are written, its result last, and the report
+after that: whatever happens, a file that is there is whole.
+"""
+
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from unsaddle import __version__
+from unsaddle.methods import nearest
+from unsaddle.paper import beyond, jobs, table1
+from unsaddle.paper.figures import FIGURES
+from unsaddle.paper.report import write_report
+
+
+class Planned(NamedTuple):
+    """A job, and about how many seconds it takes."""
+
+    run: jobs.Job
+    seconds: float
+
+
+JOBS: dict[str, Planned] = {
+    **{name: Planned(partial(jobs.figure, name), 20.0) for name in FIGURES},
+    "radius": Planned(beyond.radius, 10.0),
+    "growth": Planned(beyond.growth, 40.0),
+    "stability": Planned(beyond.stability, 15.0),
+    "robustness": Planned(beyond.robustness, 10.0),
+    "table1": Planned(table1.table1, 40.0),
+}
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Give the jobs that were asked for, in the report's order.
+
+    Args:
+        names: Of jobs, or ``all``; none means all.
+
+    Returns:
+        Their names.
+
+    Raises:
+        ValueError: If one is unknown; the message names those that are known.
+    """
+    for name in names:
+        if name not in JOBS and name != "all":
+            raise ValueError(f"figure {name!r} is unknown; {nearest(name, (*JOBS, 'all'))}")
+    everything = not names or "all" in names
+    return [name for name in JOBS if everything or name in names]
+
+
+def reproduce(
+    names: Sequence[str],
+    output: Path,
+    seed: int,
+    again: bool,
+    told: Callable[[str, float], None] = lambda name, seconds: None,
+) -> Path:
+    """Run jobs and write the report.
+
+    Args:
+        names: What to run; see ``chosen``.
+        output: The folder for everything.
+        seed: All randomness is a function of it.
+        again: Whether to run also what is done already.
+        told: Called with a job's name and weight when it is done.
+
+    Returns:
+        The report's page.
+
+    Raises:
+        ValueError: If a name is unknown or the folder cannot be written.
+    """
+    todo = chosen(names)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name in todo:  # what a run that was killed has left
+            for scratch in output.glob(f".{name}-*"):
+                shutil.rmtree(scratch)
+        with tempfile.TemporaryFile(dir=output):
+            pass
+        done = [] if again else [name for name in todo if finished(name, output, seed)]
+        for name in done:
+            told(name, JOBS[name].seconds)
+        rest = sorted(set(todo) - set(done), key=lambda name: -JOBS[name].seconds)
+        _run(rest, output, seed, told)
+        results = {name: _read(name, output) for name in JOBS if finished(name, output, seed)}
+        return write_report(results, output, seed)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(
+            f"output folder {str(output)!r} cannot be written: {reason}; "
+            "what was finished before is whole; pass --output FOLDER, or make room and run again"
+        ) from error
+
+
+def _run(names: list[str], output: Path, seed: int, told: Callable[[str, float], None]) -> None:
+    if len(names) <= 1:
+        for name in names:
+            run_job(name, output, seed)
+            told(name, JOBS[name].seconds)
+        return
+    context = multiprocessing.get_context("spawn")
+    workers = min(len(names), os.cpu_count() or 1)
+    with ProcessPoolExecutor(workers, context) as pool:
+        waiting = {pool.submit(run_job, name, output, seed): name for name in names}
+        try:
+            for future in as_completed(waiting):
+                future.result()
+                told(waiting[future], JOBS[waiting[future]].seconds)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_job(name: str, output: Path, seed: int) -> None:
+    """Run one job in a folder of its own and move what it wrote into place."""
+    scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=output))
+    try:
+        result = JOBS[name].run(scratch, seed)
+        files = sorted(path.name for path in scratch.iterdir())
+        record = {"version": __version__, "seed": seed, "files": files, "result": result}
+        (scratch / "result.json").write_text(json.dumps(record, indent=1))
+        for folder in {_place(file) for file in files} | {"results"}:
+            (output / folder).mkdir(exist_ok=True)
+        for file in files:
+            os.replace(scratch / file, output / _place(file) / file)
+        os.replace(scratch / "result.json", _record(name, output))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def finished(name: str, output: Path, seed: int) -> bool:
+    """Say whether a job was done, by this version and with this seed, and its files are there."""
+    try:
+        record = json.loads(_record(name, output).read_text())
+    except (OSError, ValueError):
+        return False
+    return (record["version"], record["seed"]) == (__version__, seed) and all(
+        (output / _place(file) / file).exists() for file in record["files"]
+    )
+
+
+def _read(name: str, output: Path) -> dict[str, Any]:
+    return json.loads(_record(name, output).read_text())["result"]
+
+
+def _record(name: str, output: Path) -> Path:
+    return output / "results" / f"{name}.json"
+
+
+def _place(file: str) -> str:
+    return "data" if file.endswith(".csv") else "figures"
