@@ -17,7 +17,7 @@ Differences from the source:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sight
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
@@ -74,7 +74,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = u_0, uniform on the sphere of radius r."""
     s = s._replace(episode=s.episode + 1)
-    seen = sight(ops, p.escape, s.x, gradient, s.episode)
+    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
     w = ops.noise(s.x, s.seed, s.episode)
     u = ops.scale(seen.radius / ops.norm(w), w)
     search = memory(ops, s.x)._replace(
