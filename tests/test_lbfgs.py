@@ -10,7 +10,8 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import rosen, rosen_der
 
 from unsaddle import landscapes, minimize
-from unsaddle.descents.lbfgs import PAIRS, TRY, lbfgs
+from unsaddle.descents.lbfgs import TRY, lbfgs
+from unsaddle.descents.pairs import PAIRS
 from unsaddle.descents.wolfe import ARMIJO, CURVATURE, along, narrow
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.kernel import BEGIN, GO, NOTHING, Parameters, State, compose
