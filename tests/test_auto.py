@@ -230,7 +230,7 @@ def test_a_monkey_saddle_is_claimed_to_be_no_more_than_it_is(quartic: float) -> 
     for start in (np.zeros(2), [-0.1, 0.05]):
         result = minimize(value, start, jac=gradient, max_gradients=LIMIT)
         assert result.outcome is (Outcome.CERTIFIED if quartic else Outcome.UNBOUNDED)
-        assert result.fun < -1e-3
+        assert result.best.fun < -1e-3
 
 
 def test_flat_directions() -> None:
@@ -290,7 +290,8 @@ def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -
     """Noise of 1e-6 hides what probes of 1e-8 show: gamma is raised, and the claim is true.
 
     50 seeds each, of which 19 or more leave the saddle; the others end with an honest gamma above
-    its curvature, with a jump that failed, or saying that the gradient is too noisy. If probes were only ever shortened, none would leave.
+    its curvature, with a jump that failed, or saying that the gradient is too noisy. If probes were
+    only ever shortened, none would leave.
     """
     left = 0
     for seed in range(50):
