@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unsaddle import Outcome, minimize
-from unsaddle.escapes import lanczos
+from unsaddle.escapes import krylov
 from unsaddle.ops import numpy as ops
 
 LIMIT = 20_000
@@ -374,7 +374,7 @@ def test_single_precision(start, tol: float) -> None:
 def test_when_the_memory_is_full_the_accelerated_search_takes_over(monkeypatch, places) -> None:
     """The run still leaves the saddle, and ends certified, by growth."""
     n = 30
-    monkeypatch.setattr(lanczos, "MEMORY", places * n)
+    monkeypatch.setattr(krylov, "MEMORY", places * n)
     value, gradient = landscape(n, 3)
     for seed in range(3):
         result = solve(value, gradient, np.zeros(n), seed=seed, curvature_tol=0.05)

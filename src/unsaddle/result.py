@@ -13,7 +13,7 @@ from unsaddle.certificate import Certificate
 from unsaddle.certify import follow, look_around, read_search, search
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import Best, BudgetError, Look, Run
-from unsaddle.escapes import lanczos
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import GRADIENT, VALUE, Outcome
@@ -125,7 +125,7 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
     """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
     tested, own, phases = run.state, run.parameters, run.phases
     before, delta = run.oracle.gradients, request.failure_probability
-    full = isinstance(tested.escape, lanczos.Memory)
+    full = isinstance(tested.escape, krylov.Memory)
     try:
         if full:
             run.gradient = tested.escape.gradient.copy()

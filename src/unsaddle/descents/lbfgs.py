@@ -17,7 +17,8 @@ Choices:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.descents.wolfe import Line, accepts, along, clean, narrow
+from unsaddle.descents.pairs import PAIRS, memory, steer
+from unsaddle.descents.wolfe import accepts, along, clean, narrow
 from unsaddle.kernel import (
     BOTH,
     GO,
@@ -37,31 +38,8 @@ from unsaddle.kernel import (
 )
 
 TRY = 2
-PAIRS, TRIES, IDLE, FADE = 20, 20, 10, 0.9
+TRIES, IDLE, FADE = 20, 10, 0.9
 HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
-
-
-class Memory(NamedTuple):
-    """Where the descent is, and what it has seen on the way."""
-
-    gradient: Vector  # g(x)
-    direction: Vector  # d
-    steps: Vector  # the last s
-    bends: Vector  # the last y
-    count: Scalar  # pairs so far
-    value: Scalar  # f(x)
-    line: Line
-    idle: Scalar  # steps since f last fell visibly
-    curvature: Scalar  # l, as met
-    change: Scalar  # rho, as met
-
-    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
-        """Zero: there is no momentum."""
-        return 0.0
-
-    def scale(self) -> tuple[Scalar, Scalar]:
-        """l and rho, as met on the way."""
-        return self.curvature, self.change
 
 
 class Settings(NamedTuple):
@@ -89,17 +67,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """d = -H g, with H from the last pairs by the two-loop recursion."""
     d = s.descent
-    newest = [(d.count - 1 - j) % PAIRS for j in range(PAIRS)]
-    pairs = [(ops.pick(d.steps, i), ops.pick(d.bends, i)) for i in newest]
-    inverse = [_inverse(ops, ops.dot(step, bend)) for step, bend in pairs]
-    q, weights = ops.times(-1.0, d.gradient), []
-    for (step, bend), r in zip(pairs, inverse, strict=True):
-        weights.append(r * ops.dot(step, q))
-        q = ops.axpy(-weights[-1], bend, q)
-    step, bend = pairs[0]
-    q = ops.scale(ops.dot(step, bend) * _inverse(ops, ops.dot(bend, bend)), q)
-    for (step, bend), r, w in reversed([*zip(pairs, inverse, weights, strict=True)]):
-        q = ops.axpy(w - r * ops.dot(bend, q), step, q)
+    q = steer(ops, d.steps, d.bends, d.count, d.gradient)
     small = ops.norm(d.gradient) <= s.tolerance
     slope = ops.dot(q, d.gradient)
     return s._replace(
@@ -155,17 +123,6 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         left=ops.where(taken, left, s.left),
         phase=ops.where(taken, onward, again),
     )
-
-
-def _inverse(ops: Ops, a: Scalar) -> Scalar:
-    """1/a for positive a, else zero."""
-    return ops.where(a > 0, 1 / ops.where(a > 0, a, 1.0), 0.0)
-
-
-def memory(ops: Ops, x: Vector) -> Memory:
-    """Nothing seen yet."""
-    zero, room = ops.times(0.0, x), ops.shelf(x, PAIRS)
-    return Memory(zero, zero, room, ops.times(0.0, room), 0, inf, along(0.0, 0.0, 0.0), 0, 0.0, 0.0)
 
 
 lbfgs = Part(

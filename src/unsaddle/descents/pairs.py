@@ -1,0 +1,62 @@
+"""What L-BFGS remembers, the last pairs (s, y) above all, and the two-loop recursion over them.
+
+Source: Nocedal (1980).
+"""
+
+from math import inf
+from typing import Any, NamedTuple
+
+from unsaddle.descents.wolfe import Line, along
+from unsaddle.kernel import Ops, Scalar, Vector
+
+PAIRS = 20
+
+
+class Memory(NamedTuple):
+    """Where the descent is, and what it has seen on the way."""
+
+    gradient: Vector  # g(x)
+    direction: Vector  # d
+    steps: Vector  # the last s
+    bends: Vector  # the last y
+    count: Scalar  # pairs so far
+    value: Scalar  # f(x)
+    line: Line
+    idle: Scalar  # steps since f last fell visibly
+    curvature: Scalar  # l, as met
+    change: Scalar  # rho, as met
+
+    def kinetic(self, ops: Ops, p: Any) -> Scalar:
+        """Zero: there is no momentum."""
+        return 0.0
+
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho, as met on the way."""
+        return self.curvature, self.change
+
+
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing seen yet."""
+    zero, room = ops.times(0.0, x), ops.shelf(x, PAIRS)
+    return Memory(zero, zero, room, ops.times(0.0, room), 0, inf, along(0.0, 0.0, 0.0), 0, 0.0, 0.0)
+
+
+def steer(ops: Ops, steps: Vector, bends: Vector, count: Scalar, gradient: Vector) -> Vector:
+    """-H g, with H = (s'y/y'y) I updated by each pair; a place that is empty changes nothing."""
+    newest = [(count - 1 - j) % PAIRS for j in range(PAIRS)]
+    pairs = [(ops.pick(steps, i), ops.pick(bends, i)) for i in newest]
+    inverse = [_inverse(ops, ops.dot(step, bend)) for step, bend in pairs]
+    q, weights = ops.times(-1.0, gradient), []
+    for (step, bend), r in zip(pairs, inverse, strict=True):
+        weights.append(r * ops.dot(step, q))
+        q = ops.axpy(-weights[-1], bend, q)
+    step, bend = pairs[0]
+    q = ops.scale(ops.dot(step, bend) * _inverse(ops, ops.dot(bend, bend)), q)
+    for (step, bend), r, w in reversed([*zip(pairs, inverse, weights, strict=True)]):
+        q = ops.axpy(w - r * ops.dot(bend, q), step, q)
+    return q
+
+
+def _inverse(ops: Ops, a: Scalar) -> Scalar:
+    """1/a for positive a, else zero."""
+    return ops.where(a > 0, 1 / ops.where(a > 0, a, 1.0), 0.0)

@@ -1,0 +1,97 @@
+"""How far to probe, and what can be seen from there: the first look of a Lanczos search.
+
+Choices:
+
+1. l and rho are what was given or what was met; gamma, where not given, is sqrt(rho eps), kept
+   between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
+2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
+   shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
+   noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is
+   tridiagonal and symmetric and whatever else is found there is error. Four times that must stay
+   below gamma.
+"""
+
+from unsaddle.certificate import Sight, sight
+from unsaddle.kernel import (
+    BEGIN,
+    BLIND,
+    GRADIENT,
+    Ops,
+    Parameters,
+    Phase,
+    Scalar,
+    State,
+    Vector,
+)
+
+SEARCH, HALF, WHOLE, FIRST = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7
+WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
+COARSEST = 1e-2  # share of l above which gamma is not chosen
+
+
+def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x~ + r v_k."""
+    return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
+
+
+def halfway(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x~ + (r/2) v_1."""
+    return ops.add(s.x, s.escape.sight.radius / 2, s.escape.direction)
+
+
+def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Keep g(x~ + (r/2) v_1) where v_2 will be."""
+    basis = ops.put(s.escape.basis, 1, gradient)
+    return s._replace(escape=s.escape._replace(basis=basis), phase=WHOLE)
+
+
+def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """See how large the curvature is and how it changes; choose gamma; shorten r if need be."""
+    e, c, r = s.escape, p.escape, s.escape.sight.radius
+    bend = ops.add(gradient, -1.0, e.gradient)
+    short = ops.add(ops.pick(e.basis, 1), -1.0, e.gradient)
+    met, changing = s.descent.scale()
+    local = ops.norm(bend) / r
+    smoothness = ops.maximum(ops.maximum(c.smoothness, met), local)
+    change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
+    rho = ops.maximum(c.hessian_lipschitz, change)
+    known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, ops.maximum(rho, changing))
+    own = ops.sqrt(known * p.tolerance)
+    coarse = (c.finest > 0) & (own > COARSEST * local)
+    own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
+    asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
+    gamma = ops.maximum(asked, e.floor)
+    seen = sight(
+        ops,
+        s.x,
+        e.gradient,
+        s.episode,
+        radius=r,
+        smoothness=smoothness,
+        hessian_lipschitz=rho,
+        curvature_tol=gamma,
+        failure_probability=c.failure_probability,
+        unit=ops.maximum(ops.roundoff(s.x), c.noise),
+    )._replace(asked=asked)
+    bending = rho * r / 2
+    share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
+    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
+    worse = hides & (seen.error >= e.sight.error)
+    turns = worse & (e.pace < 1)
+    ends = worse & (e.pace > 1)
+    pace = ops.where(turns, 4.0, e.pace)
+    ahead = ops.where(turns, 16 * r, e.pace * r)
+    on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
+    best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
+    best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
+    after = e._replace(sight=best, pace=pace)
+    blind = hides & (2 * best.curvature_tol > local)
+    onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
+    phase = ops.where(on, HALF, onto)
+    return s._replace(escape=after, phase=phase)
+
+
+SOUNDING = {
+    HALF: Phase(halfway, GRADIENT, half),
+    WHOLE: Phase(probe, GRADIENT, whole),
+}
