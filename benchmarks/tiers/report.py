@@ -90,7 +90,7 @@ Left out, as they take minutes to compile: {", ".join(SLOW)}.
 
 {table(["", "auto", *peers], body)}
 
-In {len(vague)} of the certificates gamma is above the largest curvature at the point, which is to say
+In {len(vague)} of the certificates gamma is above the largest curvature at the point, which says
 little: {", ".join(vague) or "none"}.
 
 ![Performance profile of tier 1](pictures/benchmark-1.png)

@@ -169,7 +169,7 @@ def _extraction(accelerated: bool, given: dict[str, Any]) -> Any:
     found = theory_neon.neon(
         smoothness=given["smoothness"],
         hessian_lipschitz=given["hessian_lipschitz"],
-        curvature_tol=given["curvature_tol"],
+        curvature_tol=shared["curvature_tol"],
         failure_probability=constants["failure_probability"],
         n=given["n"],
         accelerated=accelerated,

@@ -41,8 +41,8 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
     )  # fmt: skip
     try:
         with Progress(*columns, console=console) as progress:
-            parts = progress.add_task(f"0 of {len(todo)} parts",
-                                      total=sum(reproduce.JOBS[name].seconds for name in todo))  # fmt: skip
+            total = sum(reproduce.JOBS[name].seconds for name in todo)
+            parts = progress.add_task(f"0 of {len(todo)} parts", total=total)
             done: list[str] = []
 
             def told(name: str, seconds: float) -> None:
