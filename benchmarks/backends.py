@@ -53,12 +53,12 @@ def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
     """Step an optimiser of this package."""
     weights, x = torch_problem()
     opt = cls([x], **CONSTANTS)
-    slope = x.grad = torch.empty_like(x)
+    x.grad = gradient = torch.empty_like(x)
 
     def closure() -> Any:
         with torch.no_grad():
-            torch.mul(weights, x, out=slope)
-            return torch.dot(slope, x.detach()) / 2 if iteration_looks == 2 else None
+            torch.mul(weights, x, out=gradient)
+            return torch.dot(gradient, x.detach()) / 2 if iteration_looks == 2 else None
 
     def run() -> None:
         for _ in range(STEPS):
@@ -217,7 +217,7 @@ CASES = {
 
 def main() -> None:
     """Measure every case and print the table."""
-    parser = argparse.ArgumentParser(description="Cost of a step beside loops by hand.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", help="where to write the table, as Markdown")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

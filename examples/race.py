@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 import unsaddle.torch
+from examples.peers import runners
 
 
 class Problem(NamedTuple):
@@ -40,25 +41,29 @@ RUNNERS: dict[str, Callable[[Problem], torch.optim.Optimizer]] = {
 }
 
 
-def run(build: Callable[[], Problem], runner: str) -> Course:
+def run(
+    build: Callable[[], Problem], runner: str, maker: Callable[[Problem], Any] | None = None
+) -> Course:
     """Run one optimiser until its gradients are spent or it ends by itself.
 
     Args:
         build: Gives the problem, at its start.
-        runner: A name from RUNNERS.
+        runner: A name, from RUNNERS unless there is a maker.
+        maker: Gives the optimiser.
 
     Returns:
         Its course, and whether an independent certificate holds where it ended.
     """
     problem = build()
-    optimiser = RUNNERS[runner](problem)
+    optimiser = (maker or RUNNERS[runner])(problem)
     losses: list[float] = []
     jumps: list[int] = []
 
-    def closure() -> torch.Tensor:
+    def closure(backward: bool = True) -> torch.Tensor:
         optimiser.zero_grad()
         loss = problem.loss()
-        loss.backward()
+        if backward:
+            loss.backward()
         losses.append(float(loss.detach()))
         return loss
 
@@ -71,7 +76,7 @@ def run(build: Callable[[], Problem], runner: str) -> Course:
     logger.addHandler(watch)
     logger.setLevel(logging.INFO)
     try:
-        while len(losses) < problem.gradients and not certified(optimiser):
+        while len(losses) < problem.gradients and not ended(optimiser):
             optimiser.step(closure)
     finally:
         logger.removeHandler(watch)
@@ -84,10 +89,11 @@ def run(build: Callable[[], Problem], runner: str) -> Course:
         return Course(losses, jumps, float(problem.loss()), holds)
 
 
-def certified(optimiser: Any) -> bool:
-    """Say whether an optimiser knows that it has arrived, which only those of unsaddle do."""
+def ended(optimiser: Any) -> bool:
+    """Say whether an optimiser takes itself to have arrived, or has stopped by itself."""
     certificate = getattr(optimiser, "certificate", None)
-    return certificate is not None and bool(certificate.holds)
+    arrived = certificate is not None and bool(certificate.holds)
+    return arrived or getattr(optimiser, "done", False)
 
 
 def table(courses: dict[str, dict[str, Course]]) -> str:
@@ -122,8 +128,11 @@ def picture(courses: dict[str, dict[str, Course]], path: str) -> None:
     }
     figure, axes = plt.subplots(1, len(courses), figsize=(4.2 * len(courses), 3.4))
     for axis, (problem, each) in zip(axes, courses.items(), strict=True):
-        for runner, course in each.items():
-            axis.plot(course.losses, label=runner, **styles[runner])
+        for runner, style in styles.items():
+            if runner not in each:
+                continue
+            course = each[runner]
+            axis.plot(course.losses, label=runner, **style)
             marks = [(at, course.losses[at - 1]) for at in course.jumps]
             if marks:
                 axis.plot(*zip(*marks, strict=True), "kv", markersize=7, label="jump", zorder=9)
@@ -147,6 +156,7 @@ def show(build: Callable[[], Problem]) -> dict[str, Course]:
         The courses.
     """
     courses = {runner: run(build, runner) for runner in RUNNERS}
+    courses |= {name: run(build, name, maker) for name, maker in runners().items()}
     print(table({build().name: courses}))
     return courses
 
@@ -163,8 +173,13 @@ def main() -> None:
     courses = {build().name: show(build) for build in builders}
     with open(arguments.table, "w", encoding="utf-8") as file:
         file.write(
-            "# Leaving saddles\n\nAll optimisers start at the same saddle and may take the same "
-            "number of gradients; the last column is the certificate at the end "
+            "# Leaving saddles\n\n"
+            "All optimisers start at the same saddle and may take the same number of gradients; a "
+            "search or a kick that has begun is finished. Those of unsaddle stop when they have "
+            "certified a minimum, those of pytorch-minimize when they take themselves to have "
+            "arrived. Where others leave too: psd-optimizer kicks at random, and does not learn "
+            "that it has arrived; trust-exact builds the whole Hessian at every step, which the "
+            "count of gradients leaves out. The last column is an independent certificate "
             "(`python -m examples.race`).\n\n"
             f"{table(courses)}\n\n![Loss over gradients](pictures/escapes.png)\n"
         )

@@ -130,7 +130,9 @@ def first_state(solver: Solver, parameters: Any, x: Tree, seed: Any, **given: An
     """
     real = jnp.result_type(jnp.float32, *(leaf.dtype for leaf in jax.tree.leaves(x)))
     state = solver.start(ops, parameters, x, seed)._replace(**given)
-    return jax.tree.map(lambda u: jnp.asarray(u, real if isinstance(u, float) else None), state)
+    return jax.tree.map(
+        lambda u: jnp.asarray(u, real if isinstance(u, float) else jnp.result_type(u)), state
+    )
 
 
 def rest(state: State) -> Carry:

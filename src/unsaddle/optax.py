@@ -110,7 +110,7 @@ def method(
         return override(chosen.from_theory(**constants, n=ops.size(params)), options)
 
     def init(params: Vector) -> Stepped:
-        return Stepped(_first(chosen.solver, parameters(params), params, seed), jnp.array(0))
+        return Stepped(_first(chosen.solver, parameters(params), params, seed), jnp.int32(0))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
@@ -216,7 +216,7 @@ def escape(
         return table(**constants, n=ops.size(params))._replace(descent=None)
 
     def init(params: Vector) -> Stepped:
-        return Stepped(_first(solver({}), parameters(params), params, seed), jnp.array(0))
+        return Stepped(_first(solver({}), parameters(params), params, seed), jnp.int32(0))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
