@@ -23,6 +23,7 @@ PEERS: dict[str, tuple[dict[str, Any], bool]] = {  # options, and whether they t
     "Newton-CG": ({"xtol": TIGHT}, True),
     "trust-krylov": ({"gtol": TIGHT}, True),
 }
+RIVALS = [method for method in PEERS if method != MEMORY]
 
 
 class Row(NamedTuple):

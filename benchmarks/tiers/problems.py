@@ -25,7 +25,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 def complex_step(gradient: Callable[[Array], Array], x: Array, h: float = 1e-30) -> Array:
     """Give the derivative of an analytic gradient: Im g(x + i h e_j)/h."""
-    return np.array([gradient(x + 1j * h * e).imag / h for e in np.eye(x.size)])
+    return np.array([np.imag(gradient(x + 1j * h * e)) / h for e in np.eye(x.size)])
 
 
 def near(saddles: tuple[Array, ...]) -> Callable[[int], Array]:
