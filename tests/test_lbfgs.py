@@ -60,4 +60,5 @@ def test_a_bracket_without_width_gives_a_number() -> None:
 
 
 def test_steeper_and_lower_means_four_times_as_far() -> None:
-    assert narrow(ops, along(1.0, -2.0, 0.5), -0.05, -2.2).t == 0.5 + 4 * 0.5
+    """phi = 1 - 2t - t^2 - t^3, seen at 0 and 0.5."""
+    assert narrow(ops, along(1.0, -2.0, 0.5), -0.375, -3.75).t == 0.5 + 4 * 0.5

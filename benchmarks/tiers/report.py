@@ -12,8 +12,8 @@ from .contest import LIMIT, MEMORY, RIVALS, TOL, Row
 from .cutest import SLOW
 from .problems import NEAR
 
-COLOURS = ("#0b3c8c", "#d1495b", "#2e8b57", "#8a5a00", "#7a4fa3", "#555555")
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+COLOURS = ("#0b3c8c", "#d1495b", "#2e8b57", "#8a5a00", "#7a4fa3", "#c27ba0", "#555555")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 3)))
 PAGE = """# Benchmark
 
 Made by `python -m benchmarks.tiers 1 2 3`. Every contestant asks the same oracle, which counts
