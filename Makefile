@@ -1,10 +1,12 @@
-# make test   everything that CI checks, in a virtual environment of its own
-# make bench  the cost table of docs/cost.md
-# make reproduce  the paper's figures and claims, as report/index.html
+# make test         everything that CI checks, in a virtual environment of its own
+# make reproduce    the paper's figures and claims, as report/index.html
+# make bench        the cost table, docs/cost.md
+# make bench-tiers  docs/benchmark.md; tier 1 needs sif2jax: make bench-tiers TIERS='1 2 3'
 PYTHON ?= python3
 BIN := .venv/bin
+TIERS ?= 2 3
 
-.PHONY: test lint bench reproduce clean
+.PHONY: test lint bench bench-tiers reproduce clean
 
 test: lint
 	$(BIN)/python -m pytest -n 2
@@ -16,6 +18,9 @@ lint: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md
+
+bench-tiers: .venv/ready
+	$(BIN)/python -m benchmarks.tiers $(TIERS) --output docs/benchmark.md
 
 reproduce: .venv/ready
 	$(BIN)/unsaddle reproduce all --output report

@@ -21,8 +21,10 @@ PEERS: dict[str, tuple[dict[str, Any], bool]] = {  # options, and whether they t
     "BFGS": ({"gtol": TIGHT}, False),
     "CG": ({"gtol": TIGHT}, False),
     "Newton-CG": ({"xtol": TIGHT}, True),
+    "trust-ncg": ({"gtol": TIGHT}, True),
     "trust-krylov": ({"gtol": TIGHT}, True),
 }
+RIVALS = [method for method in PEERS if method != MEMORY]
 
 
 class Row(NamedTuple):

@@ -183,7 +183,7 @@ def ring(n: int) -> Problem:
         return float(((x * x - 1) ** 2).sum() / 4 + (gap * gap).sum() / 2)
 
     def gradient(x: Array) -> Array:
-        return x**3 + x - np.roll(x, 1) - np.roll(x, -1)
+        return x * x * x + x - np.roll(x, 1) - np.roll(x, -1)
 
     return Problem("coupled double wells", n, value, gradient, None, lambda seed: np.zeros(n))
 
@@ -197,7 +197,7 @@ def dense(n: int) -> Problem:
         return float(d @ square / 2 + square @ square / 16)
 
     def gradient(x: Array) -> Array:
-        return d * x + x**3 / 4
+        return x * (d + x * x / 4)
 
     return Problem("dense spectrum", n, value, gradient, None, lambda seed: np.zeros(n))
 

@@ -1,0 +1,90 @@
+"""The benchmark's problems and oracle: derivatives are right, starts are saddles, counts add up."""
+
+import numpy as np
+import pytest
+
+from benchmarks.tiers.contest import RIVALS, TOL, auto, peer, spectrum
+from benchmarks.tiers.oracle import Oracle, Problem, SpentError
+from benchmarks.tiers.problems import FAMILIES, cluster, escape, phase_retrieval
+
+PROBLEMS = escape()
+each = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+
+
+def differences(f, x: np.ndarray, h: float = 1e-5) -> np.ndarray:
+    """Central differences of order four."""
+    steps = ((2, -1 / 12), (1, 2 / 3), (-1, -2 / 3), (-2, 1 / 12))
+    return np.array([sum(w * f(x + k * h * e) for k, w in steps) / h for e in np.eye(x.size)])
+
+
+@each
+def test_gradient_and_hessian_are_those_of_the_value(problem: Problem) -> None:
+    x = problem.start(1) + 0.1 * np.random.default_rng(0).standard_normal(problem.n)
+    gradient, hessian = problem.gradient(x), problem.hessian(x)
+    assert np.abs(differences(problem.value, x) - gradient).max() < 1e-7 * np.abs(gradient).max()
+    assert np.abs(differences(problem.gradient, x) - hessian).max() < 1e-7 * np.abs(hessian).max()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gradient_of_a_family(family) -> None:
+    problem = family(7)
+    x = np.random.default_rng(0).standard_normal(7)
+    assert differences(problem.value, x) == pytest.approx(problem.gradient(x), rel=1e-8, abs=1e-9)
+    assert not problem.gradient(problem.start(0)).any()
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [p for p in PROBLEMS if p.name not in (cluster().name, phase_retrieval().name)],
+    ids=lambda problem: problem.name,
+)
+def test_even_seeds_start_at_a_strict_saddle(problem: Problem) -> None:
+    for seed in range(0, 10, 2):
+        x = problem.start(seed)
+        lowest, largest = spectrum(problem, x)
+        assert np.linalg.norm(problem.gradient(x)) < 1e-9 * largest
+        assert lowest < -1e-3 * largest
+
+
+@pytest.mark.parametrize("problem", [cluster(), phase_retrieval()], ids=lambda p: p.name)
+def test_symmetric_starts_lead_a_descent_to_a_saddle(problem: Problem) -> None:
+    row = peer(problem, 0, "L-BFGS-B")
+    assert row.norm <= TOL
+    assert row.lowest < -1e-3 * row.largest
+
+
+@pytest.mark.parametrize("method", RIVALS)
+def test_every_gradient_is_counted(method: str) -> None:
+    calls = [0, 0]
+    inner = PROBLEMS[0]
+
+    def value(x):
+        calls[0] += 1
+        return inner.value(x)
+
+    def gradient(x):
+        calls[1] += 1
+        return inner.gradient(x)
+
+    row = peer(inner._replace(value=value, gradient=gradient), 1, method)
+    spare = calls[1] - row.gradients - 1  # the judge takes one more
+    assert calls[0] == row.values + 1
+    assert spare == 0 if method in RIVALS[:3] else spare > 0  # at the centres of differences
+
+
+def test_the_oracle_stops_at_the_tolerance_and_at_the_limit() -> None:
+    rows = [peer(PROBLEMS[0], 1, method) for method in RIVALS]
+    assert all(row.outcome == "REACHED" and row.norm <= TOL for row in rows)
+    oracle = Oracle(PROBLEMS[0], 0.0, 1)
+    oracle.gradient(np.ones(2))
+    with pytest.raises(SpentError):
+        oracle.probe(np.ones(2))
+
+
+@each
+def test_auto_ends_certified_and_truly_so(problem: Problem) -> None:
+    for seed in (0, 1):
+        row = auto(problem, seed)
+        assert row.outcome == "CERTIFIED"
+        assert row.norm <= TOL
+        assert row.lowest >= -row.gamma
