@@ -1,13 +1,12 @@
 """The eight figures, declared: landscape, methods, parameters, times, claims and what is scanned.
 
-All share one code path; a ninth is one more entry here.
-
-Common readings, where the captions are silent. Perturbations are uniform in the disc. What a search
-"obtains" is the lowest value along its direction, either way, found by a global line search on
-function values, which are not counted as iterations. PAGD's NCE is off. "Theory" for theta is
-sqrt(eta |lambda|)/2 and for zeta 1 - sqrt(eta |lambda|), the papers' formulas with l = 1/(4 eta)
-and the curvature of the saddle for gamma. A claim's first reading is the literal one, by theory
-where the caption leaves a value open; the others were found by scanning, as the panels show.
+All share one code path; a ninth is one more entry here. Common readings, where the captions are
+silent: perturbations are uniform in the disc. What a search "obtains" is the lowest value along its
+direction, either way, found by a global line search on function values, not counted as iterations.
+PAGD's NCE is off. "Theory" is sqrt(eta |lambda|)/2 for theta and 1 - sqrt(eta |lambda|) for zeta,
+the papers' formulas with l = 1/(4 eta) and the saddle's curvature for gamma. A claim's first
+reading is the literal one, by theory where the caption leaves a value open; the others were found
+by scanning, as the panels show.
 """
 
 from collections.abc import Callable
