@@ -55,7 +55,7 @@ def quartic_descent() -> Figure:
             (0.05,),
         ),
         "The line search is the one reading under which NC-finding's half holds: a single step "
-        "would have to be between about 1.6 and 2.4 long, where the theory takes 1/4 and then "
+        "would have to be between about 1.75 and 2.2 long, where the theory takes 1/4 and then "
         "descends. Perturbed on the circle instead of the disc, PGD does twice as well.",
         (-3.2, 3.2, -1.6, 1.6),
     )
