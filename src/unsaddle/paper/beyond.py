@@ -1,7 +1,7 @@
 """What the paper does not show: equal radius, growth with n, stability and robustness measured."""
 
 from functools import partial
-from math import inf, sqrt
+from math import inf, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def growth(folder: Path, seed: int) -> dict[str, Any]:
     slopes = {row[1]: row[-1] for row in table[: len(on_h)]}
     ours, theirs = slopes["NC-finding"], slopes["PGD"]
     ratio, found = theirs / ours, f"{ours:.1f} more iterations per decade of n, PGD {theirs:.1f}"
-    measured = Measured(ratio, ratio, ratio, 1.0, theirs > ours, found)
+    measured = Measured(ratio, nan, nan, nan, theirs > ours, found)
     words = "PGD's iterations grow faster with n than NC-finding's (figure 3)"
     note = (
         "True as a slope: both grow linearly in log n, where the proofs have log n and log^4 n. "
@@ -250,7 +250,7 @@ def stability(folder: Path, seed: int) -> dict[str, Any]:
     pairs = [(name, smallest[name], smallest[name.replace("renormalised", "not")])
              for name in smallest if name.endswith("renormalised")]  # fmt: skip
     least = min(other / own for _, own, other in pairs)
-    measured = Measured(least, least, least, 1.0, least > 10,
+    measured = Measured(least, nan, nan, nan, least > 10,
                         f"works down to a region at least {least:.0e} times smaller")  # fmt: skip
     return result(
         "stability",
@@ -306,7 +306,7 @@ def robustness(folder: Path, seed: int) -> dict[str, Any]:
     draw.save(picture, folder / "robustness")
     share, strongest = lines["1 x the bound"][0], lines["10 x the bound"][0]
     low, high = wilson(share, m)
-    measured = Measured(share, low, high, 1.0, low >= 1 - delta,
+    measured = Measured(share, low, high, nan, low >= 1 - delta,
                         f"{share:.1%} of searches succeed, {strongest:.1%} at 10x")  # fmt: skip
     rows = [
         (float(factor), *[lines[name][i] for name in lines]) for i, factor in enumerate(factors)

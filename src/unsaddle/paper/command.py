@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeElapsedColumn,
@@ -36,13 +35,13 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
     todo = reproduce.chosen(names)
     console = Console(file=sys.stderr)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
         TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
     try:
         with Progress(*columns, console=console) as progress:
-            total = sum(reproduce.JOBS[name].seconds for name in todo)
-            parts = progress.add_task(f"0 of {len(todo)} parts", total=total)
+            weight = sum(reproduce.JOBS[name].seconds for name in todo)
+            parts = progress.add_task(f"0 of {len(todo)} parts", total=weight)
             done: list[str] = []
 
             def told(name: str, seconds: float) -> None:

@@ -56,7 +56,7 @@ def samples(
     reach = 1.35 * radius
     box.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     box.spines[:].set_visible(True)
-    box.text(0.5, 0.5, "at the saddle", fontsize=7, ha="center", va="center", color="#555555",
+    box.text(0.5, 0.5, "at the\nsaddle", fontsize=6.5, ha="center", va="center", color="#555555",
              transform=box.transAxes)  # fmt: skip
     axes.legend(loc="upper left", fontsize=8, markerscale=2, handletextpad=0.1, frameon=True,
                 facecolor="white", edgecolor="none", framealpha=0.85)  # fmt: skip

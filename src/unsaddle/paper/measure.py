@@ -6,7 +6,7 @@ values that replaces those of the figure. A measurement is made under one readin
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from math import inf, isfinite, sqrt
+from math import inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class Measured(NamedTuple):
     value: float
     low: float
     high: float
-    run: float  # chance that one run of 300 samples shows what the paper says
+    run: float  # chance that one run of 300 samples shows what the paper says; NaN if not asked
     satisfied: bool
     what: str  # the value in words
 
@@ -247,7 +247,7 @@ def similar(threshold: float, most: float) -> Ask:
         lists = [" ".join(f"{p:.0%}" for p in each) for each in shares]
         words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
         bounds = (max(0.0, gap - spread), min(1.0, gap + spread))
-        return Measured(gap, *bounds, float(gap <= most), gap <= most, words)
+        return Measured(gap, *bounds, nan, gap <= most, words)
 
     return ask
 

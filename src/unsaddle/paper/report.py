@@ -40,7 +40,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         for picture in result["pictures"]
     }
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"percent": _percent, "badge": BADGES.__getitem__}
+    environment.filters |= {"percent": _percent, "badge": BADGES.__getitem__, "interval": _interval}
     template = environment.from_string((files("unsaddle.paper") / "report.html").read_text("utf-8"))
     counts = Counter(claim["verdict"] for claim in claims)
     page = template.render(
@@ -68,6 +68,12 @@ def _write(path: Path, text: str) -> Path:
         os.unlink(scratch)
         raise
     return path
+
+
+def _interval(claim: dict[str, Any]) -> str:
+    """Write an interval, if there is one."""
+    known = None not in (claim["low"], claim["high"])
+    return f"{claim['low']:.3g} to {claim['high']:.3g}" if known else "-"
 
 
 def _percent(value: float | None) -> str:
