@@ -145,5 +145,5 @@ agd = Part(
         MINUS: Phase(aside, VALUE, try_minus),
     },
     Settings,
-    lambda ops, x: Memory(x, x, 0.0, 0.0, 0.0),
+    lambda ops, x: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),
 )
