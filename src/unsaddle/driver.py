@@ -74,20 +74,20 @@ class Run:
         self,
         max_gradients: float = math.inf,
         callback: "Callable[[Run], None] | None" = None,
-        until: Callable[[int], bool] = lambda phase: phase < 0,
+        until: Callable[[int], bool] | None = None,
     ) -> Outcome:
         """Run from ``self.state`` until a kernel ends it, or something else does.
 
         Args:
             max_gradients: How many gradients the oracle may give in all.
             callback: Called with this run after every gradient; StopIteration stops the run.
-            until: Which phase ends the run.
+            until: Which phase ends the run; by default every negative one.
 
         Returns:
             How it ended; TESTED where ``until`` ended it before a kernel did.
         """
         try:
-            while not until(self.state.phase):
+            while self.state.phase >= 0 if until is None else not until(self.state.phase):
                 self._step(max_gradients, callback)
         except NotFiniteError:
             return Outcome.NOT_FINITE

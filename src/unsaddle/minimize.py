@@ -132,7 +132,8 @@ def minimize(
         _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
     run.iterate = Look(run.state.x.copy(), None, None)
     gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
-    request = Request(method, run.state.x.copy(), limit, gamma, failure_probability)
+    first = x0 if state is None else state.state.x
+    request = Request(method, first, limit, gamma, failure_probability)
     report = _adapt(callback)
     try:
         return conclude(run, run.go(limit, report), request, report)

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -18,7 +18,7 @@ from unsaddle.escapes.anc import anc
 from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import GRADIENT, VALUE, Outcome
 from unsaddle.ops.numpy import Vector
-from unsaddle.oracle import NotFiniteError
+from unsaddle.oracle import NotFiniteError, point
 
 STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
@@ -33,7 +33,7 @@ class Request(NamedTuple):
     """What the user asked for."""
 
     method: str
-    start: Vector
+    start: Any  # x0 as it was given, or the x of the state gone on from
     limit: float
     gamma: float  # curvature_tol, or what follows from the constants, or zero
     failure_probability: float
@@ -190,9 +190,9 @@ def _value(run: Run, x: Vector, limit: float) -> float:
 
 def _lowest(run: Run, outcome: Outcome, request: Request) -> Best:
     """Give the lowest point of a run cut short: of those with values, the iterate and x0."""
-    iterate = request.start if run.iterate.x is None else run.iterate.x
+    iterate = run.iterate.x
     if outcome is not Outcome.INTERRUPTED and run.oracle.jac is not True:
-        for x in (iterate, request.start):
+        for x in (iterate, point(request.start)):
             with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
                 _value(run, x, math.inf)
     best = run.best or Best(iterate, math.nan)

@@ -90,7 +90,8 @@ def look_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
         slope=-keep * ops.dot(gradient, v),
         gap=keep**2 * ops.dot(v, v),
     )
-    return s._replace(descent=found, phase=ops.where(s.tolerance < 0, LOOK_VALUE, LOOK))
+    phase = ops.where(s.tolerance < 0, LOOK_VALUE, LOOK)
+    return State(phase, s.x, s.left, found, *s[4:])
 
 
 def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -105,12 +106,9 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     onward = ops.where(left <= 0, s.report, GO)
     v = ops.switch(stay, d.velocity, d.ahead)
     exploit = ops.where(fast, ops.where(s.tolerance < 0, START, REST), PLUS)
-    return s._replace(
-        x=ops.axpy(ops.where(stay, 0.0, 1.0), d.ahead, s.x),
-        descent=d._replace(velocity=v, ahead=v),
-        left=left,
-        phase=ops.where(bent, exploit, ops.where(small, s.report, onward)),
-    )
+    phase = ops.where(bent, exploit, ops.where(small, s.report, onward))
+    x = ops.axpy(ops.where(stay, 0.0, 1.0), d.ahead, s.x)
+    return State(phase, x, left, Memory(v, v, *d[2:]), *s[4:])
 
 
 def aside(ops: Ops, p: Parameters, s: State) -> Vector:

@@ -44,7 +44,8 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     small = ops.norm(gradient) <= s.tolerance
     x = ops.axpy(ops.where(small, 0.0, -p.descent.step), gradient, s.x)
     left = s.left - 1
-    return s._replace(x=x, left=left, phase=ops.where(small | (left <= 0), s.report, GO))
+    phase = ops.where(small | (left <= 0), s.report, GO)
+    return State(phase, x, left, *s[3:])
 
 
 STEP = Phase(iterate, GRADIENT, step)

@@ -75,7 +75,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
     offset = ops.scale(seen.radius, ball(ops, s))
     search = Memory(
-        gradient=ops.keep(gradient),
+        gradient=ops.hold(gradient),
         direction=ops.keep(offset),
         ahead=offset,
         extent=ops.norm(offset),
@@ -108,18 +108,20 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     behind = (1 + step * rate) * e.growth * (e.extent / extent)
     growth = behind + keep * (behind - e.behind * (e.extent / extent))
     over = found | (e.steps + 1 >= p.escape.window)
-    return s._replace(
-        escape=e._replace(
-            direction=ops.scale(radius / extent, x),
-            ahead=ops.scale(radius / extent, z),
-            extent=radius,
-            steps=e.steps + 1,
-            growth=growth,
-            behind=behind,
-            curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
-        ),
-        phase=ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH)),
+    after = Memory(
+        gradient=e.gradient,
+        direction=ops.scale(radius / extent, x),
+        ahead=ops.scale(radius / extent, z),
+        extent=radius,
+        steps=e.steps + 1,
+        growth=growth,
+        behind=behind,
+        curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
+        sight=e.sight,
+        leap=e.leap,
     )
+    phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 
 anc = Part(

@@ -68,7 +68,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     s = s._replace(episode=s.episode + 1)
     y = ball(ops, s)
     search = Memory(
-        gradient=ops.keep(gradient),
+        gradient=ops.hold(gradient),
         direction=ops.scale(1 / ops.norm(y), y),
         steps=0,
         growth=1.0,
@@ -95,15 +95,17 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     length = ops.maximum(ops.norm(y), ops.tiny(y))
     growth = e.growth * (1 + step * rate) / length
     over = found | (e.steps + 1 >= p.escape.window)
-    return s._replace(
-        escape=e._replace(
-            direction=ops.scale(1 / length, y),
-            steps=e.steps + 1,
-            growth=growth,
-            curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
-        ),
-        phase=ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH)),
+    after = Memory(
+        gradient=e.gradient,
+        direction=ops.scale(1 / length, y),
+        steps=e.steps + 1,
+        growth=growth,
+        curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
+        sight=e.sight,
+        leap=e.leap,
     )
+    phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 
 nc = Part(

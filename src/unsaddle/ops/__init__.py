@@ -11,6 +11,7 @@ is what ``dot`` returns. Every backend is a module with the same functions:
 ``times(a, x)``           a x, as a new vector
 ``add(x, a, y)``          x + a y, as a new vector
 ``keep(x)``               x, safe from whatever is done to x later
+``hold(g)``               the gradient that an update was lent, to be kept
 ``switch(c, x, y)``       the vector x where the scalar c is true, else y; consumes both
 ``where(c, a, b)``        the scalar a where c is true, else b
 ``sqrt, log, maximum``    of scalars

@@ -62,6 +62,9 @@ def keep(x: Vector) -> Vector:
     return x.copy()
 
 
+hold = keep
+
+
 def switch(condition: Any, x: Vector, y: Vector) -> Vector:
     """Choose the row of x where the condition holds, else that of y."""
     return np.where(_column(condition), x, y)

@@ -49,6 +49,9 @@ def keep(x: Vector) -> Vector:
     return x
 
 
+hold = keep
+
+
 def switch(condition: Any, x: Vector, y: Vector) -> Vector:
     """Choose the vector x where the condition holds, else y."""
     return jax.tree.map(lambda u, v: jnp.where(condition, u, v), x, y)

@@ -13,31 +13,37 @@ sqrt = math.sqrt
 log = math.log
 maximum = max
 
-_AXPY: dict[str, Any] = {char: blas.get_blas_funcs("axpy", dtype=char) for char in "df"}
-_SCAL: dict[str, Any] = {char: blas.get_blas_funcs("scal", dtype=char) for char in "df"}
-_DOT: dict[str, Any] = {char: blas.get_blas_funcs("dot", dtype=char) for char in "df"}
-_ROUNDOFF = {"d": 2.0**-53, "f": 2.0**-24}
-_TINY = {"d": 2.0**-1022, "f": 2.0**-126}
+_AXPY: dict[int, Any] = {
+    size: blas.get_blas_funcs("axpy", dtype=char) for size, char in ((8, "d"), (4, "f"))
+}
+_SCAL: dict[int, Any] = {
+    size: blas.get_blas_funcs("scal", dtype=char) for size, char in ((8, "d"), (4, "f"))
+}
+_DOT: dict[int, Any] = {
+    size: blas.get_blas_funcs("dot", dtype=char) for size, char in ((8, "d"), (4, "f"))
+}
+_ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
+_TINY = {8: 2.0**-1022, 4: 2.0**-126}
 
 
 def dot(x: Vector, y: Vector) -> float:
     """Inner product."""
-    return _DOT[x.dtype.char](x, y)
+    return _DOT[x.itemsize](x, y)
 
 
 def norm(x: Vector) -> float:
     """Euclidean length."""
-    return math.sqrt(_DOT[x.dtype.char](x, x))
+    return math.sqrt(_DOT[x.itemsize](x, x))
 
 
 def axpy(a: float, x: Vector, y: Vector) -> Vector:
     """y + a x, in y's storage."""
-    return _AXPY[x.dtype.char](x, y, x.size, a)
+    return _AXPY[x.itemsize](x, y, x.size, a)
 
 
 def scale(a: float, x: Vector) -> Vector:
     """a x, in x's storage."""
-    return _SCAL[x.dtype.char](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
+    return _SCAL[x.itemsize](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
 
 
 def times(a: float, x: Vector) -> Vector:
@@ -47,12 +53,17 @@ def times(a: float, x: Vector) -> Vector:
 
 def add(x: Vector, a: float, y: Vector) -> Vector:
     """x + a y, as a new vector."""
-    return _AXPY[x.dtype.char](y, x.copy(), x.size, a)
+    return _AXPY[x.itemsize](y, x.copy(), x.size, a)
 
 
 def keep(x: Vector) -> Vector:
     """Copy x."""
     return x.copy()
+
+
+def hold(x: Vector) -> Vector:
+    """x itself: the driver gives each gradient in an array of its own."""
+    return x
 
 
 def switch(condition: bool, x: Vector, y: Vector) -> Vector:
@@ -82,12 +93,12 @@ def size(x: Vector) -> int:
 
 def roundoff(x: Vector) -> float:
     """Unit roundoff of x's precision."""
-    return _ROUNDOFF[x.dtype.char]
+    return _ROUNDOFF[x.itemsize]
 
 
 def tiny(x: Vector) -> float:
     """Smallest normal number of x's precision."""
-    return _TINY[x.dtype.char]
+    return _TINY[x.itemsize]
 
 
 def _stream(seed: int, episode: int, which: int) -> np.random.Generator:

@@ -66,6 +66,9 @@ def copy(x: Vector, y: Vector) -> Vector:
     return x
 
 
+hold = keep
+
+
 def switch(condition: bool, x: Vector, y: Vector) -> Vector:
     """Choose the vector x where the condition holds, else y."""
     return x if condition else y
