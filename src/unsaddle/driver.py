@@ -96,8 +96,9 @@ class Run:
 
     def _step(self, max_gradients: float, callback: "Callable[[Run], None] | None") -> None:
         state, parameters = self.state, self.parameters
-        at, needs, update = self.phases[state.phase]
+        at, needs, update, sample, size = self.phases[state.phase]
         if needs:
+            state = self.draw(state, sample, size)
             point = at(ops, parameters, state)
             here = point is state.x
             self.look(point.copy() if here else point, needs, max_gradients, here, update.__name__)
@@ -106,6 +107,10 @@ class Run:
             self.iterations += 1
             if callback is not None:
                 callback(self)
+
+    def draw(self, state: State, sample: int, size: Callable[[Parameters], int]) -> State:
+        """Draw the sample that a phase wants; here the function has none."""
+        return state
 
     def look(self, point: Vector, needs: int, max_gradients: float, here: bool, name: str) -> None:
         """Ask the oracle at a point and take note of the answer.

@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import Run
 from unsaddle.kernel import Parameters
-from unsaddle.methods import find, override
+from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import Oracle, point
@@ -142,6 +142,11 @@ def _parameters(
 ) -> Parameters:
     """Give the method's parameters from the constants, with single ones replaced."""
     chosen = find(method)
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a gradient that is known from samples only: "
+            f"call unsaddle.minimize_stochastic(grad, x0, ..., method={method!r})"
+        )
     for name in ("smoothness", "hessian_lipschitz"):
         if constants[name] is None or constants[name] != constants[name]:
             raise ValueError(f"{name} is missing: {method} needs it; pass {name}=<a bound>")
