@@ -28,9 +28,13 @@ def trace(
     state: State,
     mean: Any,
     limit: int = 10**9,
-    until=lambda s: False,
+    until: Any = lambda s: False,
+    answer: Any = None,
 ) -> tuple[list[tuple[np.ndarray, int, int]], list[State]]:
-    """Run a solver; list where it looks and at which samples, and the states it passes."""
+    """Run a solver; list where it looks and at which samples, and the states it passes.
+
+    The gradient is `mean(point, samples)`, or `answer(point, number of the first sample)`.
+    """
     looks, states, gradient = [], [state._replace(x=state.x.copy())], np.zeros(state.x.size)
     while state.phase >= 0 and len(looks) < limit and not until(state):
         phase = solver.phases[state.phase]
@@ -38,9 +42,10 @@ def trace(
             size = phase.size(p)
             drawn = state.drawn if phase.sample == SAME else state.drawn + size
             state = state._replace(drawn=drawn)
-            point = phase.at(ops, p, state).copy()
-            looks.append((point, drawn - size, size))
-            gradient = np.array(mean(point, thetas(point.size, size, drawn - size)))
+            point, first = phase.at(ops, p, state).copy(), drawn - size
+            looks.append((point, first, size))
+            given = answer(point, first) if answer else mean(point, thetas(point.size, size, first))
+            gradient = np.array(given)
         state = phase.update(ops, p, state, np.nan, gradient)
         states.append(state._replace(x=state.x.copy()))
     return looks, states

@@ -246,7 +246,7 @@ class SampledOracle(Oracle):
         ).astype(x.dtype)
         answers = []
         for first in (0, 0, 1):
-            self.use(seed, first, 1, new=first == len(answers) // 2)
+            self.use(seed, first, 1, new=len(answers) != 1)
             try:
                 answers.append(self.look(aside, GRADIENT)[1])
             except NotFiniteError:
