@@ -32,6 +32,7 @@ def settings(f, **own):
             "search_batch": BATCH,
             "start": 0.0,
             "noise": RADIUS,
+            "soon": inf,
             "probes": 2,
             "checks": CHECKS,
             "check_batch": 50,

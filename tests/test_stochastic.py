@@ -157,6 +157,18 @@ def test_false_certificates_are_rare():
             assert not result.success
 
 
+def test_a_search_that_ends_early_in_vain_goes_on():
+    """Ended as soon as anything bends, never believed: still all steps of all searches."""
+    result = solve(soon=0.0, enough=1e9, window=30, probes=2, max_samples=10**5)
+    names = list(result.history.phase)
+    ours = names[: names.index("confirm")]
+    assert ours.count("search") == 2 * 30
+    assert ours.count("check") > 2 * 16
+    early = solve(soon=0.5)
+    assert early.success
+    assert early.njev < solve(soon=1e9).njev
+
+
 # ------------------------------------------------------------------------------ going on
 
 

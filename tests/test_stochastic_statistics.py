@@ -3,7 +3,7 @@
 Each test says what it could have missed: `sigmas` is how many standard errors away it looks.
 """
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ def settings(**own):
             "search_batch": 1,
             "start": 0.0,
             "noise": 0.01,
+            "soon": inf,
             "probes": 1,
             "checks": 4,
             "check_batch": 1,

@@ -26,7 +26,7 @@ for constant delta; all searches eps^-2.5, less than the descent's eps^-4. These
 a typical run, not a proof: nothing is claimed of a result that the certificate does not show.
 """
 
-from math import ceil, log, log1p, pi, sqrt
+from math import ceil, inf, log, log1p, pi, sqrt
 from typing import Any, NamedTuple
 
 from scipy.stats import t as student
@@ -40,9 +40,10 @@ from unsaddle.kernel import Parameters
 
 LUCK = 0.25  # p, chance that one search misses
 CHECKS = 16  # K, minibatches of a trial
+SOON = 0.5  # share of gamma at which a search ends early
 ENOUGH = 0.125  # share of gamma that a direction must reach with confidence
 STRETCH = 2.0  # |curvature|/rho: the length at which f is sure to fall most
-ACCURACY = 8.0  # tol over the root mean square error of a minibatch gradient
+ACCURACY = 4.0  # tol over the root mean square error of a minibatch gradient
 
 
 class Search(NamedTuple):
@@ -103,13 +104,19 @@ def sgd_nc(*, printed: bool, **given: Any) -> Parameters:
         found: Any = theory.sgd_nc(
             **all_in_all, tol=target, stochastic_smoothness=lt, variance=given["variance"]
         )
-        own = {"start": 0.0, "noise": found.radius, "probes": 1, "stretch": 0.0}
+        own = {"start": 0.0, "noise": found.radius, "soon": inf, "probes": 1, "stretch": 0.0}
         batch = theory.sgd_nc(
             **all_in_all, tol=given["tol"], stochastic_smoothness=lt, variance=given["variance"]
         ).descent_batch
     else:
         found = snc_finding(**words, **risk, curvature_tol=gamma, stochastic_smoothness=lt)
-        own = {"start": 1.0, "noise": found.noise, "probes": found.probes, "stretch": STRETCH}
+        own = {
+            "start": 1.0,
+            "noise": found.noise,
+            "soon": SOON,
+            "probes": found.probes,
+            "stretch": STRETCH,
+        }
         batch = ceil(given["variance"] * (ACCURACY / given["tol"]) ** 2)
     escape = snc.settings(
         search_step=1 / given["smoothness"],

@@ -1,7 +1,7 @@
 """Negative curvature finding with stochastic gradients.
 
-Source: Algorithm 3 and Proposition "SNC-finding" of Zhang & Li (2021); Algorithm 7 is the same
-without renormalisation. What follows a search, the trial of its direction, is in ``trial.py``.
+Source: Algorithm 3 (and 7, the same without renormalisation) and Proposition "SNC-finding" of
+Zhang & Li (2021). What follows a search, the trial of its direction, is in ``trial.py``.
 
 Differences from the paper:
 
@@ -10,17 +10,18 @@ Differences from the paper:
    has it. L_0 is 1: from y_0 = 0 the printed L_0 = r_s gives the same directions.
 3. ``noise`` is the root mean square length of xi: r_s as printed, 0 for none.
 4. r_s is never below what floating point needs to see the difference of two gradients.
-5. A search whose direction fails its trial is repeated with new noise, ``probes`` times in all.
+5. A search ends early when the running mean of its Rayleigh quotients, over about l/gamma steps,
+   is at most -``soon`` gamma: infinite as printed. If the trial says no, it goes on.
+6. A search whose direction fails its trial is repeated with new noise, ``probes`` times in all.
 
-The noise is a function of (seed, episode, t) through the one number (episode, t) -> episode
-(window + 1) + t, which no two steps of a run share as t <= window.
+Noise is a function of (seed, episode, t), through the number episode (window + 1) + t.
 """
 
 from math import inf
 from typing import NamedTuple
 
 from unsaddle.certificate import NO_SIGHT, Sight, sight
-from unsaddle.escapes.trial import AGAIN, CENTRE, NO_TRIAL, PHASES, Trial
+from unsaddle.escapes.trial import AGAIN, CENTRE, HERE, NO_TRIAL, PHASES, SEARCH, Trial
 from unsaddle.kernel import (
     BEGIN,
     GRADIENT,
@@ -37,8 +38,6 @@ from unsaddle.kernel import (
     iterate,
 )
 
-HERE, SEARCH = BEGIN + 1, BEGIN + 2
-
 
 class Memory(NamedTuple):
     """The search at x~."""
@@ -47,6 +46,7 @@ class Memory(NamedTuple):
     direction: Vector  # y_t/r_s
     steps: Scalar  # t
     scale: Scalar  # L_t
+    bend: Scalar  # running mean of the Rayleigh quotients
     probes: Scalar  # searches at this x~ so far
     curvature: Scalar  # upper end of the confidence interval of the last trial
     sight: Sight
@@ -62,6 +62,7 @@ class Settings(NamedTuple):
     search_batch: int  # m
     start: float  # |y_0|/r_s
     noise: float  # root mean square length of xi
+    soon: float  # share of gamma at which a search ends early
     probes: int  # searches before x~ is given up
     checks: int  # K, fresh minibatches of a trial
     check_batch: int  # samples in each
@@ -84,17 +85,17 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 
 def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = 0, or uniform on the sphere of radius r_s; L_0 = 1."""
-    s = s._replace(episode=s.episode + 1, phase=HERE)
-    w = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1))
+    w = ops.noise(s.x, s.seed, (s.episode + 1) * (p.escape.window + 1))
     search = s.escape._replace(
         direction=ops.scale(p.escape.start / ops.norm(w), w),
         steps=0,
         scale=1.0,
+        bend=0.0,
         probes=s.escape.probes + 1,
         curvature=inf,
         trial=NO_TRIAL,
     )
-    return s._replace(escape=search)
+    return s._replace(escape=search, episode=s.episode + 1, phase=HERE)
 
 
 def here(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -109,16 +110,18 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y' = y - (1/l) (g(y) + xi/L), xi ~ N(0, (r_s^2/n) I); L' = L |y'|/r_s, y' <- y' r_s/|y'|."""
-    e, t = s.escape, s.escape.steps + 1
-    step = p.escape.search_step / e.sight.radius
+    e, t, gamma = s.escape, s.escape.steps + 1, s.escape.sight.curvature_tol
+    step, spread = p.escape.search_step / e.sight.radius, p.escape.noise / ops.size(s.x) ** 0.5
     xi = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1) + t)
-    spread = p.escape.noise / ops.size(s.x) ** 0.5
-    y = ops.axpy(-step, ops.axpy(-1.0, e.here, gradient), e.direction)
-    y = ops.axpy(-step * spread / e.scale, xi, y)
+    g = ops.axpy(-1.0, e.here, gradient)
+    quotient = ops.dot(g, e.direction) / e.sight.radius
+    bend = e.bend + gamma * p.escape.search_step * (quotient - e.bend)
+    y = ops.axpy(-step * spread / e.scale, xi, ops.axpy(-step, g, e.direction))
     length = ops.maximum(ops.norm(y), ops.tiny(y))
     scale = ops.maximum(e.scale * length, ops.tiny(y))
-    search = e._replace(direction=ops.scale(1 / length, y), steps=t, scale=scale)
-    return s._replace(escape=search, phase=ops.where(t >= p.escape.window, CENTRE, HERE))
+    over = (bend <= -p.escape.soon * gamma) | (t >= p.escape.window)
+    after = e._replace(direction=ops.scale(1 / length, y), steps=t, scale=scale, bend=bend)
+    return s._replace(escape=after, phase=ops.where(over, CENTRE, HERE))
 
 
 def batch(p: Parameters) -> int:
@@ -140,6 +143,7 @@ snc = Part(
         direction=ops.times(0.0, x),
         steps=0,
         scale=1.0,
+        bend=0.0,
         probes=0,
         curvature=inf,
         sight=NO_SIGHT,

@@ -12,8 +12,9 @@ the mean and Student's interval are taken, twice:
    has to fall by the promise, and the upper end of the interval must not rise. If that fails in
    the direction that the slope says, the other is tried.
 
-A direction that fails the first is searched for again; when the searches are used up x~ is the
-answer (``TESTED``). One that passes it and fails the second both ways ends in ``JUMP_FAILED``.
+A direction that fails the first is searched for longer, if the search ended early, or again; when
+the searches are used up x~ is the answer (``TESTED``). One that passes the first and fails the
+second both ways ends in ``JUMP_FAILED``.
 """
 
 from typing import NamedTuple
@@ -37,7 +38,7 @@ from unsaddle.kernel import (
     watch,
 )
 
-CENTRE, CHECK, NEAR, FAR, LANDED, AGAIN = range(BEGIN + 3, BEGIN + 9)
+HERE, SEARCH, CENTRE, CHECK, NEAR, FAR, LANDED, AGAIN = range(BEGIN + 1, BEGIN + 9)
 NODE = 0.5 - 0.5 / 3**0.5  # c
 QUADRATURE = 0.010142  # integral of the absolute value of Peano's kernel of order 2
 
@@ -91,11 +92,13 @@ def check(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     real = most <= -p.escape.enough * seen.curvature_tol
     far = ops.maximum(p.escape.length, -p.escape.stretch * most / p.escape.hessian_lipschitz)
     jump = NO_TRIAL._replace(reach=ops.where(slope >= 0, -far, far))
-    after = ops.where(real, NEAR, ops.where(e.probes < p.escape.probes, AGAIN, TESTED))
+    end = ops.where(e.probes < p.escape.probes, AGAIN, TESTED)
+    after = ops.where(real, NEAR, ops.where(e.steps < p.escape.window, HERE, end))
     return s._replace(
         escape=e._replace(
             trial=Trial(*(ops.where(over, a, b) for a, b in zip(jump, trial, strict=True))),
             curvature=ops.where(over, most - seen.error, e.curvature),
+            bend=0.0,
         ),
         phase=ops.where(over, after, CENTRE),
     )
@@ -108,8 +111,9 @@ def first_node(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep <e, g> at the first node, over a fresh minibatch."""
-    trial = s.escape.trial._replace(near=ops.dot(gradient, s.escape.direction))
-    return s._replace(escape=s.escape._replace(trial=trial), phase=FAR)
+    e = s.escape
+    trial = e.trial._replace(near=ops.dot(gradient, e.direction))
+    return s._replace(escape=e._replace(trial=trial), phase=FAR)
 
 
 def second_node(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -120,8 +124,7 @@ def second_node(ops: Ops, p: Parameters, s: State) -> Vector:
 def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """d_k = (s/2) <e, g + g>; after K of them x <- x~ + s e if f falls, else turn round or end."""
     e, reach, turned = s.escape, s.escape.trial.reach, s.escape.trial.turned
-    fall = (e.trial.near + ops.dot(gradient, e.direction)) * reach / 2
-    trial = tally(e.trial, fall)
+    trial = tally(e.trial, (e.trial.near + ops.dot(gradient, e.direction)) * reach / 2)
     over = trial.count >= p.escape.checks
     most = upper(ops, p, trial) + QUADRATURE * p.escape.hessian_lipschitz * abs(reach) ** 3
     pays = over & (most <= 0) & (trial.mean <= -p.escape.decrease)
