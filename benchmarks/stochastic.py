@@ -6,7 +6,7 @@ has fallen by a tenth of what there is to fall, gamma/4. Prints a table in Markd
 
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def problem(model: Model, n: int) -> tuple[Callable[..., np.ndarray], Callable[.
     return grad, sampler
 
 
-def samples(model: Model, method: str, n: int, seed: int, limit: int, **options: float) -> float:
+def samples(model: Model, method: str, n: int, seed: int, limit: int, **options: Any) -> float:
     """Count gradients of samples until the saddle is left; infinite if it is not."""
     left = []
 
@@ -101,7 +101,7 @@ def samples(model: Model, method: str, n: int, seed: int, limit: int, **options:
     return result.njev if left else math.inf
 
 
-def row(model: Model, method: str, label: str, **options: float) -> str:
+def row(model: Model, method: str, label: str, **options: Any) -> str:
     """Measure one line of the table: medians over the seeds."""
     cells = []
     for n in SIZES:

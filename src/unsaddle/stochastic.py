@@ -308,7 +308,7 @@ def _widened(
         claim,
         holds=holds,
         curvature_tol=claim.curvature_tol + error,
-        failure_probability=claim.failure_probability * (1 if exact else 2),
+        failure_probability=min(1.0, claim.failure_probability * (1 if exact else 2)),
         curvature=bend,
         direction=claim.direction if holds is False else None,
         note=f"{claim.note} {size}".strip(),

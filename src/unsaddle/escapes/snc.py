@@ -1,13 +1,12 @@
 """Negative curvature finding with stochastic gradients.
 
-Source: Algorithm 3 (and 7, the same without renormalisation) and Proposition "SNC-finding" of
-Zhang & Li (2021). What follows a search, the trial of its direction, is in ``trial.py``.
+Source: Algorithm 3 of Zhang & Li (2021), and 7, the same without renormalisation; then ``trial.py``.
 
 Differences from the paper:
 
-1. y_t is kept at length one, as y_t/r_s, which the output is to be; d in print means n.
-2. ``start`` is |y_0|/r_s: 0 as printed, 1 for a start on the sphere, as the caption of Figure 2
-   has it. L_0 is 1: from y_0 = 0 the printed L_0 = r_s gives the same directions.
+1. y_t is kept as y_t/r_s, of length one, which the output is to be; d in print means n.
+2. ``start`` is |y_0|/r_s: 0 as printed, 1 on the sphere, as the caption of Figure 2 has it.
+   L_0 is 1: from y_0 = 0 the printed L_0 = r_s gives the same directions.
 3. ``noise`` is the root mean square length of xi: r_s as printed, 0 for none.
 4. r_s is never below what floating point needs to see the difference of two gradients.
 5. A search ends early when the running mean of its Rayleigh quotients, over about l/gamma steps,
@@ -79,8 +78,8 @@ class Settings(NamedTuple):
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search at x~ for the first time."""
-    seen = sight(ops, p.escape, s.x, gradient, s.episode + 1)
-    return again(ops, p, s._replace(escape=s.escape._replace(sight=seen, probes=0)), value, None)
+    first = s.escape._replace(sight=sight(ops, p.escape, s.x, gradient, s.episode + 1), probes=0)
+    return again(ops, p, s._replace(escape=first), value, gradient)
 
 
 def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

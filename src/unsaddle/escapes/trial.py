@@ -1,20 +1,17 @@
 """A direction and the jump along it, tried on fresh samples before they are believed.
 
-Zhang & Li (2021) jump along whatever Algorithm 3 returns, by the sign of an f'_e that nobody knows
-where gradients are sampled. Here K fresh minibatches are drawn, and of the K numbers that they give
-the mean and Student's interval are taken, twice:
+Zhang & Li (2021) jump along whatever Algorithm 3 returns, by the sign of an f'_e that is not known.
+Here K fresh minibatches give K numbers, their mean and its Student interval, twice:
 
 1. *Is the curvature negative?* q_k = <e, g(x~ + r e) - g(x~)>/r, same sample at both points. The
-   upper end of the interval has to be at or below -``enough`` gamma. The same looks give the slope.
+   upper end has to be at or below -``enough`` gamma. The same looks give the slope.
 2. *Does the jump go down?* d_k = (s/2) <e, g(x~ + c s e) + g(x~ + (1 - c) s e)>, same sample at
    both points, c = 1/2 - 1/(2 sqrt 3): Gauss's rule for f(x~ + s e) - f(x~), off by at most
-   ``QUADRATURE`` rho s^3 if the Hessian is rho-Lipschitz. No function values are needed. The mean
-   has to fall by the promise, and the upper end of the interval must not rise. If that fails in
-   the direction that the slope says, the other is tried.
+   ``QUADRATURE`` rho s^3. The mean has to fall by the promise, and the upper end of the interval
+   must not rise. If that fails the way the slope says, the other way is tried.
 
-A direction that fails the first is searched for longer, if the search ended early, or again; when
-the searches are used up x~ is the answer (``TESTED``). One that passes the first and fails the
-second both ways ends in ``JUMP_FAILED``.
+A direction that fails 1 is searched for longer, if the search ended early, or again; when all
+searches are used up x~ is the answer (``TESTED``). One that fails 2 ends in ``JUMP_FAILED``.
 """
 
 from typing import NamedTuple
@@ -67,8 +64,8 @@ def tally(trial: Trial, number: Scalar) -> Trial:
 
 def upper(ops: Ops, p: Parameters, trial: Trial) -> Scalar:
     """Upper end of Student's interval for the mean of K numbers."""
-    few = p.escape.checks * (p.escape.checks - 1)
-    return trial.mean + p.escape.quantile * ops.sqrt(trial.spread / few)
+    k = p.escape.checks
+    return trial.mean + p.escape.quantile * ops.sqrt(trial.spread / (k * (k - 1)))
 
 
 def centre(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -111,9 +108,8 @@ def first_node(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep <e, g> at the first node, over a fresh minibatch."""
-    e = s.escape
-    trial = e.trial._replace(near=ops.dot(gradient, e.direction))
-    return s._replace(escape=e._replace(trial=trial), phase=FAR)
+    trial = s.escape.trial._replace(near=ops.dot(gradient, s.escape.direction))
+    return s._replace(escape=s.escape._replace(trial=trial), phase=FAR)
 
 
 def second_node(ops: Ops, p: Parameters, s: State) -> Vector:
