@@ -1,6 +1,7 @@
 """Negative curvature finding with stochastic gradients.
 
-Source: Algorithm 3 of Zhang & Li (2021), and 7, the same without renormalisation; then ``trial.py``.
+Source: Algorithm 3 of Zhang & Li (2021), and Algorithm 7, the same without renormalisation. What
+follows a search, the trial of its direction, is in ``trial.py``.
 
 Differences from the paper:
 
@@ -20,7 +21,7 @@ from math import inf
 from typing import NamedTuple
 
 from unsaddle.certificate import NO_SIGHT, Sight, sight
-from unsaddle.escapes.trial import AGAIN, CENTRE, HERE, NO_TRIAL, PHASES, SEARCH, Trial
+from unsaddle.escapes.trial import AGAIN, CENTRE, HERE, NO_TRIAL, PHASES, SEARCH, Trial, beside
 from unsaddle.kernel import (
     BEGIN,
     GRADIENT,
@@ -102,11 +103,6 @@ def here(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s._replace(escape=s.escape._replace(here=ops.keep(gradient)), phase=SEARCH)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + y."""
-    return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
-
-
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y' = y - (1/l) (g(y) + xi/L), xi ~ N(0, (r_s^2/n) I); L' = L |y'|/r_s, y' <- y' r_s/|y'|."""
     e, t, gamma = s.escape, s.escape.steps + 1, s.escape.sight.curvature_tol
@@ -133,7 +129,7 @@ snc = Part(
         BEGIN: Phase(iterate, NOTHING, begin),
         AGAIN: Phase(iterate, NOTHING, again),
         HERE: Phase(iterate, GRADIENT, here, NEW, batch),
-        SEARCH: Phase(probe, GRADIENT, search, SAME, batch),
+        SEARCH: Phase(beside, GRADIENT, search, SAME, batch),
         **PHASES,
     },
     Settings,

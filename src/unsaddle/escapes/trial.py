@@ -14,6 +14,7 @@ A direction that fails 1 is searched for longer, if the search ended early, or a
 searches are used up x~ is the answer (``TESTED``). One that fails 2 ends in ``JUMP_FAILED``.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from unsaddle.kernel import (
@@ -74,7 +75,7 @@ def centre(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 
 
 def beside(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + r e."""
+    """x~ + r e, and while searching x~ + y, which is r_s e."""
     return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
 
 
@@ -101,20 +102,15 @@ def check(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     )
 
 
-def first_node(ops: Ops, p: Parameters, s: State) -> Vector:
+def node(share: float) -> Callable[[Ops, Parameters, State], Vector]:
     """x~ + c s e."""
-    return ops.add(s.x, NODE * s.escape.trial.reach, s.escape.direction)
+    return lambda ops, p, s: ops.add(s.x, share * s.escape.trial.reach, s.escape.direction)
 
 
 def near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep <e, g> at the first node, over a fresh minibatch."""
     trial = s.escape.trial._replace(near=ops.dot(gradient, s.escape.direction))
     return s._replace(escape=s.escape._replace(trial=trial), phase=FAR)
-
-
-def second_node(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + (1 - c) s e."""
-    return ops.add(s.x, (1 - NODE) * s.escape.trial.reach, s.escape.direction)
 
 
 def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -146,7 +142,7 @@ def batch(p: Parameters) -> int:
 PHASES = {
     CENTRE: Phase(iterate, GRADIENT, centre, NEW, batch),
     CHECK: Phase(beside, GRADIENT, check, SAME, batch),
-    NEAR: Phase(first_node, GRADIENT, near, NEW, batch),
-    FAR: Phase(second_node, GRADIENT, far, SAME, batch),
+    NEAR: Phase(node(NODE), GRADIENT, near, NEW, batch),
+    FAR: Phase(node(1 - NODE), GRADIENT, far, SAME, batch),
     LANDED: Phase(iterate, NOTHING, watch),
 }
