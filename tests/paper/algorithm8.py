@@ -69,7 +69,8 @@ def sgd_nc(
                     # Erratum 6: f'_e at x_t, from samples. Printed: f'_e(x_0), of f itself.
                     reach = -believe.length if slope >= 0 else believe.length
                     lower = yield from tried_jump(x, e, reach, samples("K"), believe)  # line 7
-                    break
+                    if lower is not None:
+                        break
             # Erratum 11: a jump that does not go down is undone. Printed: it is always taken.
             if lower is None:
                 return x

@@ -10,8 +10,8 @@ Here K fresh minibatches give K numbers, their mean and its Student interval, tw
    ``QUADRATURE`` rho s^3. The mean has to fall by the promise, and the upper end of the interval
    must not rise. If that fails the way the slope says, the other way is tried.
 
-A direction that fails 1 is searched for longer, if the search ended early, or again; when all
-searches are used up x~ is the answer (``TESTED``). One that fails 2 ends in ``JUMP_FAILED``.
+A direction that fails 1 is searched for longer, if the search ended early, or again, as is one that
+fails 2. The last to fail ends the run: ``JUMP_FAILED`` if bent by gamma/2 or more, else ``TESTED``.
 """
 
 from collections.abc import Callable
@@ -121,7 +121,9 @@ def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
     most = upper(ops, p, trial) + QUADRATURE * p.escape.hessian_lipschitz * abs(reach) ** 3
     pays = over & (most <= 0) & (trial.mean <= -p.escape.decrease)
     back = NO_TRIAL._replace(reach=-reach, turned=True)
-    after = ops.where(pays, START, ops.where(turned, JUMP_FAILED, NEAR))
+    bent = e.curvature + e.sight.error <= -e.sight.curvature_tol / 2
+    end = ops.where(e.probes < p.escape.probes, AGAIN, ops.where(bent, JUMP_FAILED, TESTED))
+    after = ops.where(pays, START, ops.where(turned, end, NEAR))
     return s._replace(
         x=ops.axpy(ops.where(pays, reach, 0.0), e.direction, s.x),
         escape=e._replace(
