@@ -114,7 +114,7 @@ def torch_search_kernel() -> Callable[[], None]:
     solver, parameters = compose(gd, anc), Parameters(0.0, None, wanted)
     state = solver.start(torch_ops, parameters, x, 0)
     state = solver.phases[BEGIN].update(torch_ops, parameters, state, 0.0, [weights * x[0]])
-    at, _, update = solver.phases[state.phase]
+    at, _, update, *_ = solver.phases[state.phase]
 
     @torch.no_grad()
     def run() -> None:

@@ -104,7 +104,7 @@ def by_kernel(f: Landscape, method: str, phase: str, p: Any) -> Solve:
     def solve(value: Clock, gradient: Clock) -> None:
         state, v, g = solver.start(ops, p, start(f, phase), 0), math.nan, None
         while len(gradient.calls) < FEW:
-            at, needs, update = solver.phases[state.phase]
+            at, needs, update, *_ = solver.phases[state.phase]
             point = at(ops, p, state)
             v = value(point) if needs & VALUE else v
             g = gradient(point) if needs & GRADIENT else g

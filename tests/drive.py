@@ -15,7 +15,7 @@ def trace(
     points, states = [], [state._replace(x=state.x.copy())]
     value, gradient = np.nan, np.zeros(state.x.size)
     while state.phase >= 0 and len(points) < limit:
-        at, needs, update = solver.phases[state.phase]
+        at, needs, update, *_ = solver.phases[state.phase]
         if needs != NOTHING:
             point = at(ops, parameters, state).copy()
             points.append(point)
@@ -33,7 +33,7 @@ def run_while(
     points: dict[int, list[np.ndarray]] = {}
     value, gradient = np.nan, np.zeros(state.x.size)
     while state.phase in within:
-        at, needs, update = solver.phases[state.phase]
+        at, needs, update, *_ = solver.phases[state.phase]
         if needs != NOTHING:
             point = at(ops, parameters, state).copy()
             points.setdefault(state.phase, []).append(point)

@@ -230,7 +230,7 @@ def test_the_jump_lemma_on_cubics_that_saturate_rho(slope, rho):
     )
     state = state._replace(phase=MEASURE, escape=memory)
     while state.phase >= MEASURE:
-        at, _, update = solver.phases[state.phase]
+        at, _, update, *_ = solver.phases[state.phase]
         point = at(ops, p, state)
         state = update(ops, p, state, f.value(point), np.zeros(1))
     assert state.phase == START

@@ -35,7 +35,7 @@ def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int):
     state = solver.start(ops, p, np.zeros(n), seed)._replace(phase=BEGIN)
     seen = gradient(state.x)
     while state.phase >= 0 and state.phase != lanczos.FOUND:
-        at, needs, update = solver.phases[state.phase]
+        at, needs, update, *_ = solver.phases[state.phase]
         if needs != NOTHING:
             seen = gradient(at(ops, p, state))
         state = update(ops, p, state, 0.0, seen)
@@ -149,7 +149,7 @@ def test_a_stride_falls_as_far_as_promised(lam: float, length: float) -> None:
             descent=state.descent._replace(change=rho * wrong),
         )
         while state.phase in (MEASURE, TRY):
-            at, _, update = solver.phases[state.phase]
+            at, _, update, *_ = solver.phases[state.phase]
             state = update(ops, p, state, value(at(ops, p, state)), np.zeros(1))
         assert state.phase == START
         assert -value(state.x) >= promised

@@ -6,17 +6,21 @@ from unsaddle.checkpoint import load, save
 from unsaddle.kernel import Outcome
 from unsaddle.methods import METHODS
 from unsaddle.minimize import minimize, scipy_method
+from unsaddle.sampling import FiniteSum
+from unsaddle.stochastic import minimize_stochastic
 
 __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
     "Certificate",
+    "FiniteSum",
     "Outcome",
     "certify",
     "find_negative_curvature",
     "load",
     "minimize",
+    "minimize_stochastic",
     "save",
     "scipy_method",
 ]

@@ -19,6 +19,7 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle import METHODS, Outcome, __version__, minimize
 from unsaddle.landscapes import LANDSCAPES, Landscape
+from unsaddle.methods import STOCHASTIC
 
 WIDTHS = {"method": 8, "descent x escape": 28, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
@@ -47,7 +48,8 @@ def methods_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_methods(given: dict[str, Any]) -> int:
     """List the methods: what each is made of, what it asks for and what is proven of it."""
-    rows = [(name, *[getattr(it, field) for field in FIELDS[1:]]) for name, it in METHODS.items()]
+    known = (METHODS | STOCHASTIC).items()
+    rows = [(name, *[getattr(it, field) for field in FIELDS[1:]]) for name, it in known]
     if given["json"]:
         print(json.dumps([dict(zip(FIELDS, row, strict=True)) for row in rows], indent=2))
         return 0

@@ -103,8 +103,9 @@ class Run:
         state, parameters = self.state, self.parameters
         if self.descend is not None and state.phase == START:
             state.x[:] = self.descend(state.x.copy())
-        at, needs, update = self.phases[state.phase]
+        at, needs, update, sample, size = self.phases[state.phase]
         if needs:
+            state = self.draw(state, sample, size)
             point = at(ops, parameters, state)
             here = point is state.x
             self.look(point.copy() if here else point, needs, max_gradients, here, update.__name__)
@@ -116,6 +117,10 @@ class Run:
                     callback(self)
                 except StopIteration as stop:
                     raise StoppedError from stop
+
+    def draw(self, state: State, sample: int, size: Callable[[Parameters], int]) -> State:
+        """Draw the sample that a phase wants; here the function has none."""
+        return state
 
     def look(self, point: Vector, needs: int, max_gradients: float, here: bool, name: str) -> None:
         """Ask the oracle at a point and take note of the answer.

@@ -23,6 +23,10 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
    Phase ``START`` descends from rest, phase ``GO`` goes on with the momentum there is; the descent
    hands over to phase ``state.report`` when ``|g(x)| <= state.tolerance`` or after ``state.left``
    steps, whichever comes first.
+5. Where the function is a mean over samples, a phase also says which ``sample`` it wants: a ``NEW``
+   one, of ``size(parameters)``, or the ``SAME`` as in the look before, which has to be of the same
+   size. Samples are numbered through: a new one takes the numbers from ``state.drawn`` on, and the
+   loop, not the kernel, counts. So a sample is a function of (seed, drawn, size), like all noise.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,6 +41,7 @@ Ops = Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
 TRIAL = 4  # ... and that it can do with an infinite value, if there is none
+NEW, SAME = 0, 1  # which sample it wants
 
 START, GO = 0, 1  # the phases every descent has
 BEGIN = 16  # the phase every escape has: the descent reports here
@@ -45,12 +50,19 @@ BEGIN = 16  # the phase every escape has: the descent reports here
 CERTIFIED, TESTED, JUMP_FAILED, STALLED, UNBOUNDED, BLIND = -1, -2, -3, -4, -5, -6
 
 
+def one(p: "Parameters") -> int:
+    """A sample of one."""
+    return 1
+
+
 class Phase(NamedTuple):
     """One look at the objective and what follows from it."""
 
     at: Callable[[Ops, Any, Any], Vector]
     needs: int
     update: Callable[[Ops, Any, Any, Scalar, Vector], Any]
+    sample: int = NEW
+    size: Callable[[Any], int] = one
 
 
 class State(NamedTuple):
@@ -65,6 +77,7 @@ class State(NamedTuple):
     report: Scalar  # phase to which it reports
     episode: Scalar  # escapes begun so far, j
     seed: Scalar
+    drawn: Scalar = 0  # samples drawn so far
 
 
 class Parameters(NamedTuple):

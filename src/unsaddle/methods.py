@@ -5,16 +5,20 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from unsaddle import theory, theory_neon
+from unsaddle import practical, theory, theory_neon
 from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
+from unsaddle.descents.psgd import psgd
+from unsaddle.descents.sgd import sgd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon_plus import neon_plus
+from unsaddle.escapes.never import never
 from unsaddle.escapes.perturb import perturb
+from unsaddle.escapes.snc import snc
 from unsaddle.kernel import Parameters, Part, Solver, compose
 
 SMOOTH = ("smoothness", "hessian_lipschitz")
@@ -273,6 +277,29 @@ METHODS: dict[str, Method] = {
     ),
 }
 
+STOCHASTIC: dict[str, Method] = {
+    "psgd": Method(
+        psgd,
+        never,
+        practical.perturbed,
+        (),
+        "stochastic gradient descent with noise at every step",
+        "sampled gradient",
+        "log^15(n) / eps^4",
+        "Jin, Netrapalli, Ge, Kakade & Jordan (2021)",
+    ),
+    "sgd+nc": Method(
+        sgd,
+        snc,
+        practical.sgd_nc,
+        (),
+        "stochastic gradient descent x stochastic negative curvature finding",
+        "sampled gradient, same sample twice",
+        "log^2(n) / eps^4",
+        "Zhang & Li (2021), Algorithms 3 and 8",
+    ),
+}
+
 
 def find(method: str) -> Method:
     """Look a method up.
@@ -286,9 +313,10 @@ def find(method: str) -> Method:
     Raises:
         ValueError: If there is none of that name; the message names the nearest.
     """
-    if method in METHODS:
-        return METHODS[method]
-    raise ValueError(f"method {method!r} is unknown; {nearest(method, METHODS)}")
+    known = METHODS | STOCHASTIC
+    if method in known:
+        return known[method]
+    raise ValueError(f"method {method!r} is unknown; {nearest(method, known)}")
 
 
 def nearest(word: str, known: Any) -> str:

@@ -14,7 +14,7 @@ from unsaddle.checkpoint import Checkpoint
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
 from unsaddle.kernel import Parameters
-from unsaddle.methods import find, override
+from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.multistart import Starts, from_many
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
@@ -105,6 +105,11 @@ def minimize(
         raise ValueError("bounds are not supported: leave them out, or substitute the variables")
     start = point(x0)
     chosen = find(method)
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a gradient that is known from samples only: "
+            f"call unsaddle.minimize_stochastic(grad, x0, ..., method={method!r})"
+        )
     if descent is not None:
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")

@@ -14,10 +14,14 @@ T = TypeVar("T")
 
 
 class Ask(NamedTuple):
-    """A look at the objective: where, and what is wanted there ("f", "g" or "fg")."""
+    """A look at the objective: where, and what is wanted there ("f", "g" or "fg").
+
+    Where the objective is a mean over samples, also which samples are meant.
+    """
 
     point: Vector
     needs: str
+    sample: Any = None
 
 
 Asking = Generator[Ask, Answer, T]  # asks its way to a T
@@ -35,6 +39,12 @@ def grad(x: Vector) -> Asking[Vector]:
     return gradient
 
 
+def sampled_grad(x: Vector, sample: Any) -> Asking[Vector]:
+    """Ask for the mean gradient at x over the samples given."""
+    _, gradient = yield Ask(np.array(x, float), "g", sample)
+    return gradient
+
+
 def f_and_grad(x: Vector) -> Asking[tuple[float, Vector]]:
     """Ask for the value and the gradient at x in one look."""
     return (yield Ask(np.array(x, float), "fg"))
@@ -42,8 +52,8 @@ def f_and_grad(x: Vector) -> Asking[tuple[float, Vector]]:
 
 def run(
     generator: Asking[T],
-    value: Callable[[Vector], float],
-    gradient: Callable[[Vector], Vector],
+    value: Callable[..., float],
+    gradient: Callable[..., Vector],
     limit: int | None = None,
 ) -> tuple[list[Ask], T | None]:
     """Answer a transcription with real functions until it returns.
@@ -67,9 +77,10 @@ def run(
         if len(asks) == limit:
             return asks, None
         asks.append(ask)
+        drawn = () if ask.sample is None else (ask.sample,)
         answer = (
-            value(ask.point) if "f" in ask.needs else None,
-            gradient(ask.point) if "g" in ask.needs else None,
+            value(ask.point, *drawn) if "f" in ask.needs else None,
+            gradient(ask.point, *drawn) if "g" in ask.needs else None,
         )
 
 
