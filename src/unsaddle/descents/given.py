@@ -6,6 +6,7 @@ tolerance means that it gave up, and so does the run.
 
 from typing import NamedTuple
 
+from unsaddle.descents.gd import Memory
 from unsaddle.kernel import (
     BOTH,
     GO,
@@ -20,18 +21,6 @@ from unsaddle.kernel import (
     Vector,
     iterate,
 )
-
-
-class Memory(NamedTuple):
-    """Nothing: what it remembers is its own affair."""
-
-    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
-        """Zero: there is no momentum."""
-        return 0.0
-
-    def scale(self) -> tuple[Scalar, Scalar]:
-        """l and rho as met on the way: not measured."""
-        return 0.0, 0.0
 
 
 class Settings(NamedTuple):

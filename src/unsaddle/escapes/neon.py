@@ -1,17 +1,16 @@
 """NEON and NEON+: negative curvature from the noise of a descent that is never renormalised.
 
 Source: Xu, Jin & Yang (2018), by way of its descriptions elsewhere: **our reconstruction**, whose
-structure is theirs and whose constants may not be. Both descend on
-fh(u) = f(x~ + u) - f(x~) - <g(x~), u>, whose gradient is g(x~ + u) - g(x~); NEON+, in
-``neon_plus.py``, with momentum.
+structure is theirs and whose constants may not be. Both descend on fh(u) = f(x~ + u) - f(x~)
+- <g(x~), u>, of gradient g(x~ + u) - g(x~); NEON+ (``neon_plus.py``) with momentum.
 
 Differences from the source:
 
-1. fh(u) is measured as <u, g(x~ + u) - g(x~)>/2, exact on a quadratic and free of cancellation,
-   and at u_k, where the gradient is known, also by NEON+, which tests it at y_k.
-2. A search that has left the ball of radius U is over: no later iterate counts.
-3. "No direction" is their own test, not a certificate: the run says so and asks for one.
-4. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
+1. fh(u) is measured as <u, g(x~ + u) - g(x~)>/2, exact on a quadratic, free of cancellation, at u_k
+   also by NEON+, which tests it at y_k.
+2. A search that has left the ball of radius U is over: no later iterate counts. "No direction" is
+   their own test, not a certificate: the run says so and asks for one.
+3. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
 """
 
 from math import inf
@@ -78,7 +77,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     w = ops.noise(s.x, s.seed, s.episode)
     u = ops.scale(seen.radius / ops.norm(w), w)
     search = memory(ops, s.x)._replace(
-        gradient=ops.keep(gradient),
+        gradient=ops.hold(gradient),
         direction=ops.keep(u),
         behind=ops.keep(u),
         ahead=u,
@@ -97,8 +96,7 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     e = s.escape
     slope = ops.dot(gradient, ops.add(e.behind, -1.0, e.ahead))
     bend = ops.axpy(-1.0, e.gradient, gradient)
-    square = ops.dot(e.ahead, e.ahead)
-    fall = ops.dot(e.ahead, bend) / 2
+    square, fall = ops.dot(e.ahead, e.ahead), ops.dot(e.ahead, bend) / 2
     lower = (fall < e.lowest) & (square <= p.escape.reach**2)
     curvature = 2 * fall / ops.maximum(square, ops.tiny(bend))
     found = e._replace(
