@@ -1,4 +1,4 @@
-"""How far to probe, and what can be seen from there: the first look of a Lanczos search.
+"""How far to probe, and what can be seen from there: the first look of a search without constants.
 
 Choices:
 
@@ -11,7 +11,9 @@ Choices:
    below gamma.
 """
 
-from unsaddle.certificate import Sight, sight
+from math import inf
+
+from unsaddle.certificate import NO_SIGHT, Sight, sight
 from unsaddle.kernel import (
     BEGIN,
     BLIND,
@@ -29,6 +31,14 @@ WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of g
 COARSEST = 1e-2  # share of l above which gamma is not chosen
 
 
+def aim(ops: Ops, p: Parameters, s: State) -> tuple[Vector, Sight]:
+    """Draw v_1 = xi, uniform on the sphere, and begin with r = 2 sqrt(unit) max(|x|, 1)."""
+    xi = ops.noise(s.x, s.seed, s.episode)
+    unit = ops.maximum(ops.roundoff(s.x), p.escape.noise)
+    radius = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
+    return ops.scale(1 / ops.norm(xi), xi), NO_SIGHT._replace(radius=radius, error=inf)
+
+
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
     """x~ + r v_k."""
     return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
@@ -40,16 +50,15 @@ def halfway(ops: Ops, p: Parameters, s: State) -> Vector:
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep g(x~ + (r/2) v_1) where v_2 will be."""
-    basis = ops.put(s.escape.basis, 1, gradient)
-    return s._replace(escape=s.escape._replace(basis=basis), phase=WHOLE)
+    """Keep g(x~ + (r/2) v_1)."""
+    return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=WHOLE)
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """See how large the curvature is and how it changes; choose gamma; shorten r if need be."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     bend = ops.add(gradient, -1.0, e.gradient)
-    short = ops.add(ops.pick(e.basis, 1), -1.0, e.gradient)
+    short = ops.add(e.aside, -1.0, e.gradient)
     met, changing = s.descent.scale()
     local = ops.norm(bend) / r
     smoothness = ops.maximum(ops.maximum(c.smoothness, met), local)
