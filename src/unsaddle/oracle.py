@@ -108,9 +108,9 @@ class Oracle:
 
     def _first(self, point: Vector, needs: int) -> tuple[float | None, Vector | None]:
         """Ask for the first time, and see that the user's function leaves the point alone."""
-        before, self.checked = zlib.crc32(point), self.checked | needs
+        before, self.checked = zlib.crc32(point.data), self.checked | needs
         answer = self.look(point, needs)
-        if zlib.crc32(point) != before:
+        if zlib.crc32(point.data) != before:
             who = self.name if self.fun is None else f"fun or {self.name}"
             raise ValueError(f"{who} changed its argument x in place; work on x.copy()")
         return answer
