@@ -265,7 +265,7 @@ def test_from_a_maximum(n: int) -> None:
 @pytest.mark.parametrize("curvature_tol", [None, 1e-4, 0.1])
 @pytest.mark.parametrize("start", [[0.0, 0.0], [1.0, 0.0], [1.0, 0.3]])
 def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -> None:
-    """Noise of 1e-6, 50 seeds: no claim is false, and 31 or more leave; the others say BLIND."""
+    """Noise of 1e-6, 50 seeds: no claim is false, and all leave the saddle."""
     left = 0
     for seed in range(50):
         rng = np.random.default_rng(seed)
@@ -281,7 +281,7 @@ def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -
             left += abs(abs(result.x[1]) - 1) < 1e-3
         else:
             assert result.certificate.holds is not True
-    assert left >= 25
+    assert left >= 45
 
 
 @pytest.mark.parametrize("name", [name for name in ENDLESS if "sqrt" not in name])

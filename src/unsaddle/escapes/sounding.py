@@ -6,9 +6,9 @@ Choices:
    between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
    shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
-   noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is
-   tridiagonal and symmetric and whatever else is found there is error. Four times that must stay
-   below gamma.
+   noisy, and r is lengthened instead, at least until something can be seen), and at every step for
+   nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found there is
+   error. Four times that must stay below gamma.
 """
 
 from math import inf
@@ -87,14 +87,15 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
     worse = hides & (seen.error >= e.sight.error)
     turns = worse & (e.pace < 1)
-    ends = worse & (e.pace > 1)
+    least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
+    blind = hides & (2 * least > local)
+    ends = worse & (e.pace > 1) & (2 * least <= local)
     pace = ops.where(turns, 4.0, e.pace)
     ahead = ops.where(turns, 16 * r, e.pace * r)
     on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
     best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
     best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
     after = e._replace(sight=best, pace=pace)
-    blind = hides & (2 * best.curvature_tol > local)
     onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
     phase = ops.where(on, HALF, onto)
     return s._replace(escape=after, phase=phase)
