@@ -220,7 +220,8 @@ def profile(costs: dict[str, list[float]], file: Path, title: str) -> None:
         axes.step(x, y, where="post", label=name, color=colour, linestyle=dash, linewidth=2)
     axes.set(xscale="log", xlim=(1, most), ylim=(0, 1.02), title=title)
     axes.set(xlabel="gradients, as a multiple of the fewest", ylabel="share of the runs")
-    ticks = [tick for tick in (1, 1.25, 1.5, 2, 3, 5, 10, 20, 50) if tick <= most]
+    few = (1, 1.5, 2, 3, 5, 10, 20, 50) if most > 10 else (1, 1.25, 1.5, 2, 3, 5)
+    ticks = [tick for tick in few if tick <= most]
     axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
