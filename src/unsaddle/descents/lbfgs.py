@@ -7,8 +7,8 @@ Choices:
 1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails goes as far down as it has come, forgets the pairs and starts along
-   the gradient; if that leads nowhere, or if ten steps in a row change nothing that floating point
-   can see, the descent has stalled.
+   the gradient; if that leads nowhere to speak of, or if ten steps in a row change nothing that
+   floating point can see, the descent has stalled.
 4. While it descends it measures the curvature it meets, |y|/|s|, and the change of curvature, by
    the error of the trapezoidal rule, 12 |f(x+s) - f(x) - s'(g + g_+)/2| / |s|^3, both of which
    fade by a tenth per step. Neither costs a gradient.
@@ -114,7 +114,8 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     )
     endless = (line.high == inf) & (value < line.low_value)
     best, over = after.line.low, line.tries + 1 >= TRIES
-    gives_up = ops.where(endless, UNBOUNDED, ops.where((d.count > 0) | (best > 0), START, STALLED))
+    anew = (d.count > 0) | (d.value - after.line.low_value > HAZE * noise)
+    gives_up = ops.where(endless, UNBOUNDED, ops.where(anew, START, STALLED))
     again = ops.where(over, gives_up, TRY)
     t = ops.where(taken, line.t, ops.where(over & (gives_up == START), best, 0.0))
     return s._replace(
