@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unsaddle import landscapes, theory
+from unsaddle.ops import batch
 from unsaddle.paper import draw
 from unsaddle.paper.claims import FAILS, HOLDS, entry
 from unsaddle.paper.jobs import slope, write_csv
@@ -145,7 +146,7 @@ def growth(folder: Path, seed: int) -> dict[str, Any]:
             runs = trajectory(method, f, symbols(eps) | {"r": 1e-6}, range(1, 3001), starts, ops)
             quotients = (rayleigh(eigenvalues, points) for points in runs)
             on_band[label].append(through(quotients, bars))
-        steps = lanczos(eigenvalues, multiplicities, starts[:30], bars, 150)
+        steps = lanczos(f, multiplicities, starts[:30], bars, 150)
         on_band["Lanczos"].append(
             [float(np.quantile(each, 0.9, method="higher")) for each in steps]
         )
@@ -216,7 +217,7 @@ def stability(folder: Path, seed: int) -> dict[str, Any]:
         The result.
     """
     n, steps, m = 300, 150, 50
-    floorless = variant(roundoff=lambda x: 0.0)  # or the kernel would lift the radius
+    floorless = variant(batch, roundoff=lambda x: 0.0)  # or the kernel would lift the radius
     eigenvalues = np.append(-0.1, np.linspace(0.0, 1.0, n - 1))
     factor = 1.1**steps
     radii = 10.0 ** np.arange(-16, 1)

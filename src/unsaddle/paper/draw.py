@@ -79,16 +79,10 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
     axes.legend(loc="upper center", fontsize=8.5)
 
 
-def curves(
-    axes: Axes,
-    x: Any,
-    lines: Mapping[str, Any],
-    marker: str = "o",
-    palette: Sequence[str] = PALETTE,
-) -> None:
+def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
     """Draw one line for each name, in the palette's order."""
-    for (name, y), colour in zip(lines.items(), palette, strict=False):
-        axes.plot(x, y, marker=marker, markersize=4, color=colour, label=name)
+    for (name, y), colour in zip(lines.items(), PALETTE, strict=False):
+        axes.plot(x, y, marker="o", markersize=4, color=colour, label=name)
 
 
 def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Picture, Any]:

@@ -15,7 +15,8 @@ from unsaddle.paper import draw
 from unsaddle.paper.claims import judge
 from unsaddle.paper.declare import Figure, Scan
 from unsaddle.paper.figures import FIGURES
-from unsaddle.paper.measure import RUN, SAMPLERS, SAMPLES, SCANNED, Experiment, seeds
+from unsaddle.paper.lockstep import trajectory
+from unsaddle.paper.measure import RUN, SAMPLES, SCANNED, Experiment, seeds
 
 Job = Callable[[Path, int], dict[str, Any]]
 
@@ -66,9 +67,8 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         points = {}
         for arm in ("ours", "theirs"):
             one = getattr(panel, arm)
-            run = SAMPLERS[one.method](
-                panel.landscape, one.values, one.times, seeds(arm, experiment.seed, RUN), panel.ops
-            )
+            numbers = seeds(arm, experiment.seed, RUN)
+            run = trajectory(one.method, panel.landscape, one.values, one.times, numbers, panel.ops)
             points[arm] = (one.times[moment], list(run)[moment])
         draw.samples(axis, panel, declared.window or (), points, panel.ours.values["r"])
     rows = []
@@ -89,11 +89,9 @@ def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) ->
         for label, ask in scan.lines.items()
     }
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
-    known = {panel.ours.label: "ours" for panel in experiment.panels}
-    palette = [draw.COLOURS[known.get(label, "theirs")] for label in lines]
-    draw.curves(axis, scan.grid, lines, palette=palette)
+    draw.curves(axis, scan.grid, lines)
     for (label, at), style in zip(scan.theory.items(), ("--", ":"), strict=False):
-        colour = draw.COLOURS[known.get(label, "theirs")]
+        colour = draw.PALETTE[[*lines].index(label)]
         axis.axvline(at, color=colour, linestyle=style, label=f"theory, {label}")
     for bound in scan.bounds:
         axis.axhline(bound, color="#777777", linewidth=0.8)
