@@ -76,7 +76,7 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ("ours", "theirs")}
         axis = axes[len(columns) + i]
         draw.histogram(axis, panel, values, RUN)
-        axis.set_title(panel.title if not declared.window else "")
+        axis.set_title(panel.title if not declared.window else "", pad=22)
         rows += [(panel.title, getattr(panel, arm).label, float(v))
                  for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
     draw.save(picture, folder / name)
@@ -95,13 +95,14 @@ def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) ->
         axis.axvline(at, color=colour, linestyle=style, label=f"theory, {label}")
     for bound in scan.bounds:
         axis.axhline(bound, color="#777777", linewidth=0.8)
-        axis.annotate(f"paper: {bound:.0%}", (1, bound), xycoords=("axes fraction", "data"),
-                      va="bottom", ha="right", fontsize=8, color="#555555")  # fmt: skip
+    beside = axis.secondary_yaxis("right")
+    beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
+    beside.spines["right"].set_visible(False)
     axis.set(xlabel=scan.label, ylabel="measured share", ylim=(-0.03, 1.03))
     axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
     if scan.logarithmic:
         axis.set_xscale("log")
-    axis.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1, 0.5))
+    draw.key(axis, 2)
     draw.save(picture, folder / f"{name}-sensitivity")
     rows = zip(scan.grid, *lines.values(), strict=True)
     return write_csv(folder / f"{name}-sensitivity.csv", (scan.label, *lines), rows)
