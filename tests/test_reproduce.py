@@ -168,23 +168,32 @@ addEventListener("load", () => {
   button.click(); seen.up = column(4).map(Number);
   button.click(); seen.down = column(4).map(Number);
   document.querySelectorAll("#claims-table th button")[0].click(); seen.names = column(0);
-  document.body.setAttribute("data-seen", JSON.stringify(seen));
+  parent.postMessage(JSON.stringify(seen), "*");
 });
 </script>"""
+FRAME = """<!doctype html><meta name="color-scheme" content="light dark">
+<script>onmessage = event => document.body.setAttribute("data-seen", event.data);</script>
+<body><iframe src="watched.html" width="{}" height="800"></iframe></body>"""
 
 
-def browse(folder, tmp_path, *options):
-    """Open the report in Chromium, with a script that says what it sees; give that and the log."""
-    page = folder / "watched.html"
+def browse(folder, tmp_path, width, *options):
+    """Open the report in Chromium, with a script that says what it sees; give that and the log.
+
+    In a frame, as a window is never narrower than 500.
+    """
+    page, frame = folder / "watched.html", folder / "frame.html"
     page.write_text((folder / "index.html").read_text().replace("</body>", SCRIPT + "</body>"))
+    frame.write_text(FRAME.format(width))
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--hide-scrollbars",
-        *options, "--dump-dom", page.as_uri(),
+        "--window-size=1400,900", "--virtual-time-budget=5000", *options, "--dump-dom",
+        frame.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     page.unlink()
+    frame.unlink()
     seen = re.search(r'data-seen="([^"]*)"', done.stdout)
     assert seen, done.stderr[-2000:]
     return json.loads(seen[1].replace("&quot;", '"')), done.stderr
@@ -193,14 +202,15 @@ def browse(folder, tmp_path, *options):
 DARK = "--blink-settings=preferredColorScheme=0"
 
 
+LIGHT_OR_DARK = {(): "rgb(255, 255, 255)", (DARK,): "rgb(20, 25, 29)"}
+
+
 @needs_chromium
-@pytest.mark.parametrize(
-    ("size", "options", "colour"),
-    [("1280,900", (), "rgb(255, 255, 255)"), ("390,800", (DARK,), "rgb(20, 25, 29)")],
-    ids=["desk, light", "phone, dark"],
-)
-def test_the_page_in_a_browser(report, tmp_path, size, options, colour):
-    seen, log = browse(report[0], tmp_path, f"--window-size={size}", *options)
+@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
+@pytest.mark.parametrize(("options", "colour"), LIGHT_OR_DARK.items(), ids=["light", "dark"])
+def test_the_page_in_a_browser(report, tmp_path, width, options, colour):
+    seen, log = browse(report[0], tmp_path, width, *options)
+    assert seen["width"] == width
     assert "CONSOLE" not in log
     assert seen["pictures"] == [True] * 2
     assert seen["wide"] <= 0, f"wider than the window of {seen['width']}"
