@@ -1,6 +1,7 @@
 """The paper, reproduced: probabilities, verdicts, the page in a browser, and every way to fail."""
 
 import errno
+import inspect
 import json
 import os
 import re
@@ -97,7 +98,7 @@ def small():
 
 
 def ninth():
-    """A ninth figure: fewer than 25 lines."""
+    """A ninth figure."""
     given = {"eta": 0.01, "r": 0.1}
     panel = declare.panel_on(
         landscapes.triangle(),
@@ -117,6 +118,7 @@ def ninth():
 
 
 def test_a_ninth_figure_is_a_declaration(tmp_path, monkeypatch, small):
+    assert len(inspect.getsource(ninth).splitlines()) < 25
     monkeypatch.setitem(figures.FIGURES, "fig9", ninth)
     result = jobs.figure("fig9", tmp_path, 0)
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".pdf", ".png"}
@@ -242,6 +244,24 @@ def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):
     (tmp_path / "data" / "quick.csv").unlink()
     reproduce.reproduce([], tmp_path, 1, False)
     assert len(counted) == 4
+
+
+def test_an_interrupted_run_goes_on_from_what_is_finished(tmp_path, counted, capsys, monkeypatch):
+    def interrupted(folder, seed):
+        (folder / "half.csv").write_text("a")
+        raise KeyboardInterrupt
+
+    planned = {**reproduce.JOBS, "slow": reproduce.Planned(interrupted, 2.0)}
+    monkeypatch.setattr(reproduce, "JOBS", planned)
+    command = ["reproduce", "--output", str(tmp_path)]
+    assert main([*command, "quick"]) == 0
+    assert main([*command, "slow"]) == 130
+    assert "type the same again" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("half.csv"))
+    monkeypatch.setitem(planned, "slow", planned["quick"])
+    assert main([*command, "slow"]) == 0
+    assert main([*command, "quick"]) == 0
+    assert len(counted) == 2  # one of each
 
 
 def test_an_unknown_name_lists_the_known_ones(capsys, tmp_path):
