@@ -21,7 +21,7 @@ from unsaddle import METHODS, Outcome, __version__, minimize
 from unsaddle.landscapes import LANDSCAPES, Landscape
 from unsaddle.methods import STOCHASTIC
 
-WIDTHS = {"method": 8, "descent x escape": 28, "oracle": 16, "proven rate": 19, "source": 21}
+WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
 SPECIAL = {"true": lambda: True} | {f"landscape:{name}": make for name, make in LANDSCAPES.items()}
 NEEDED = {"jac": "MODULE:NAME, or --jac true if fun returns (value, gradient)", "x0": "1,0"}
