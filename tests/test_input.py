@@ -95,7 +95,20 @@ BEFORE = named(
         ({"method": None}, EITHER, "method None"),
         ({"windw": 3}, TypeError, "windw window"),
         ({"widow": 3}, TypeError, "widow window"),
-        ({"maxiter": 3}, TypeError, "maxiter"),
+        ({"maxiter": 3}, TypeError, "maxiter max_gradients=<a arguments starts"),
+        ({"maxfun": 3}, TypeError, "maxfun max_gradients"),
+        ({"gtol": 1e-3}, TypeError, "gtol tol=<the"),
+        ({"ftol": 1e-3}, TypeError, "ftol tol=<the"),
+        ({"disp": True}, TypeError, "disp print(result) callback=<a"),
+        ({"hess": gradient}, TypeError, "hess not needed"),
+        ({"hessp": gradient}, TypeError, "hessp not needed"),
+        ({"options": {"maxiter": 3}}, TypeError, "options max_gradients=1000"),
+        ({"constraints": [{"type": "eq"}]}, ValueError, "constraints not supported"),
+        ({"bounds": np.zeros((2, 2))}, ValueError, "bounds not supported"),
+        ({"grad": gradient}, TypeError, "grad jac=<the"),
+        ({"smoothnes": 3}, TypeError, "smoothnes smoothness"),
+        ({"smoothness": None, "smothness": 3}, TypeError, "smothness did mean smoothness"),
+        ({"callbak": print}, TypeError, "callbak callback"),
         ({"window": -1}, ValueError, "window -1"),
         ({"window": NAN}, ValueError, "window nan"),
         ({"window": "9"}, EITHER, "window 9"),
@@ -158,7 +171,7 @@ BEFORE = named(
 def test_known_before_the_first_call(
     method: str, overrides: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
-    missing = any(given is None for given in overrides.values())
+    missing = any(given is None for given in overrides.values()) and len(overrides) == 1
     if method == "auto" and (overrides.keys() & NOT_OF_AUTO or missing):
         overrides = {"enough": -1}
         kind, words = ValueError, "enough -1"
@@ -175,6 +188,21 @@ def test_known_before_the_first_call(
 def test_the_baselines_ask_for_decrease_available(method: str) -> None:
     with pytest.raises(ValueError, match="decrease_available is missing"):
         minimize(value, jac=gradient, method=method, **{**GIVEN, "decrease_available": None})
+
+
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"auto"}))
+def test_all_that_is_missing_is_said_at_once(method: str) -> None:
+    needed = METHODS[method].constants
+    with pytest.raises(ValueError, match="are missing") as error:
+        minimize(value, [1.0, 0.0], jac=gradient, method=method)
+    says(error, " ".join((*needed, *(f"{name}=<a" for name in needed))))
+
+
+def test_options_are_those_of_the_method() -> None:
+    for method, own in (("auto", "finest"), ("ancgd", "nce_curvature"), ("pgd", "radius")):
+        with pytest.raises(TypeError) as error:
+            minimize(value, jac=gradient, method=method, **GIVEN, unheard_of=1)
+        says(error, f"unheard_of arguments max_gradients starts {method} {own}")
 
 
 # which function is at fault, overrides, the exception, words of its message
@@ -333,6 +361,44 @@ def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> 
     method = scipy_method("ancgd", smoothness=6.0, hessian_lipschitz=9.0)
     with pytest.raises(ValueError, match=f"{next(iter(limits))} are not supported"):
         scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
+
+
+EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
+
+
+@pytest.mark.parametrize(
+    ("jac", "given"),
+    [
+        (gradient, {}),
+        (gradient, {"tol": 1e-3, **EMPTY}),
+        (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
+        (gradient, {"hess": lambda x: np.eye(2)}),
+        (None, {}),
+        (True, {"callback": lambda xk: None}),
+        (gradient, {"callback": lambda intermediate_result: None}),
+    ],
+)
+@pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
+def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
+    """As SciPy passes things on; without any option even ``minimize`` itself will do."""
+    if method is minimize and given.get("hess"):
+        pytest.skip("minimize itself says that it needs none")
+    fun = (lambda x: (value(x), gradient(x))) if jac is True else value
+    result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
+    assert result.success
+    assert result.fun == pytest.approx(-0.25)
+
+
+def test_what_scipy_does_not_say_does_not_hide_what_was_said_before() -> None:
+    seen: list[Any] = []
+    method = scipy_method(callback=lambda xk: seen.append(xk), jac="3-point")
+    assert scipy_minimize(value, [1.0, 0.0], method=method).success
+    assert seen
+
+
+@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}])
+def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
+    assert minimize(value, [1.0, 0.0], jac=gradient, **empty).success
 
 
 def test_scipy_method_knows_its_name_at_once() -> None:

@@ -13,6 +13,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
+from unsaddle.hints import recognise
 from unsaddle.kernel import Parameters
 from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.multistart import Starts, from_many
@@ -101,8 +102,6 @@ def minimize(
         solve = functools.partial(minimize, fun, **same)
         shared = (seed, max_gradients, failure_probability)
         return from_many(solve, point(x0), starts, DRAWS, *shared)
-    if "bounds" in options:
-        raise ValueError("bounds are not supported: leave them out, or substitute the variables")
     start = point(x0)
     chosen = find(method)
     if method in STOCHASTIC:
@@ -114,6 +113,7 @@ def minimize(
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")
         chosen = chosen._replace(descent=given)
+    options = recognise(options, method, chosen, minimize)
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -148,11 +148,11 @@ def minimize(
         raise
 
 
-def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult]:
+def scipy_method(method: str = "auto", **parameters: Any) -> Callable[..., OptimizeResult]:
     """Give a method in the form that ``scipy.optimize.minimize(..., method=...)`` takes.
 
     Args:
-        method: A name from ``unsaddle methods``.
+        method: A name from ``unsaddle methods``; "auto" needs no parameters.
         **parameters: Arguments of ``unsaddle.minimize``, such as ``smoothness``; SciPy's own
             ``tol`` and ``options`` come after them and win.
 
@@ -168,15 +168,10 @@ def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult
         jac: Any = None,
         hess: Any = None,
         hessp: Any = None,
-        bounds: Any = None,
-        constraints: Any = (),
-        callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        for name, limit in (("bounds", bounds), ("constraints", constraints)):
-            if limit is not None and not (isinstance(limit, tuple | list) and not limit):
-                raise ValueError(f"{name} are not supported by unsaddle's {method}: leave them out")
-        return minimize(fun, x0, args, method, jac, callback=callback, **{**parameters, **options})
+        given = {k: v for k, v in {"jac": jac, **options}.items() if v is not None}
+        return minimize(fun, x0, args, method, **{**parameters, **given})
 
     return solve
 
