@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 
 from unsaddle import METHODS, certify, find_negative_curvature, minimize, scipy_method
@@ -83,6 +83,8 @@ BEFORE = named(
         ({"x0": np.array([1, 2], object)}, TypeError, "x0 object"),
         ({"x0": [[1.0], [2.0, 3.0]]}, ValueError, "x0"),
         ({"x0": [1 + 1j, 0]}, TypeError, "x0 complex128 real imaginary"),
+        ({"x0": OptimizeResult(x=np.ones(2))}, TypeError, "x0 result.x"),
+        ({"x0": value}, TypeError, "x0 function first"),
         ({"x0": [0.0, NAN]}, ValueError, "x0 NaN 1"),
         ({"x0": [INF, 0.0]}, ValueError, "x0 infinity 0"),
         ({"fun": None}, TypeError, "fun"),
@@ -217,10 +219,17 @@ ANSWERS = named(
         ({"fun": lambda x: (value(x), gradient(x))}, EITHER, "fun tuple"),
         ({"fun": spoilt(value, 1e-3)}, ValueError, "fun x place copy"),
         ({"jac": lambda x: np.ones(3)}, ValueError, "jac (3,) (2,)"),
-        ({"jac": lambda x: gradient(x)[None]}, ValueError, "jac (1, 2) (2,)"),
-        ({"jac": lambda x: 1.0}, ValueError, "jac (2,)"),
-        ({"jac": lambda x: None}, EITHER, "jac"),
-        ({"jac": lambda x: [1.0, [2.0, 3.0]]}, EITHER, "jac"),
+        ({"jac": lambda x: gradient(x)[None]}, ValueError, "jac (1, 2) (2,) ravel"),
+        ({"jac": lambda x: gradient(x)[:, None]}, ValueError, "jac (2, 1) (2,) ravel"),
+        ({"jac": lambda x: np.eye(2)}, ValueError, "jac (2, 2) (2,)"),
+        ({"jac": lambda x: 1.0}, ValueError, "jac (2,) value"),
+        (
+            {"fun": lambda x: x[0] ** 2, "jac": lambda x: x[0], "x0": [1.0]},
+            ValueError,
+            "jac (1,) np.atleast_1d",
+        ),
+        ({"jac": lambda x: None}, EITHER, "jac None return"),
+        ({"jac": lambda x: [1.0, [2.0, 3.0]]}, EITHER, "jac value gradient"),
         ({"jac": lambda x: ["1", "2"]}, TypeError, "jac real"),
         ({"jac": lambda x: [None, None]}, TypeError, "jac real object"),
         ({"jac": lambda x: gradient(x) + 0j}, TypeError, "jac complex128"),
@@ -248,7 +257,7 @@ def test_known_from_the_first_answer(
 ) -> None:
     calls: list[Any] = []
     call: dict[str, Any] = {**GIVEN, "fun": value, "jac": gradient, "method": method, **overrides}
-    fault = "fun" if "fun" in overrides else "jac"
+    fault = "jac" if words.startswith("jac") else "fun"
     with pytest.raises(kind) as error:
         minimize(**{**call, fault: counted(call[fault], calls)})
     says(error, words)
@@ -294,6 +303,14 @@ SEARCH = named(
         ({"x": None}, TypeError, "x"),
         ({"x": [1j, 0]}, TypeError, "x complex128"),
         ({"x": [0.0, NAN]}, ValueError, "x NaN 1"),
+        ({"x": OptimizeResult(x=np.ones(2))}, TypeError, "x result.x"),
+        ({"grad": [0.0, 1.0], "x": gradient}, TypeError, "x function first"),
+        ({"jac": gradient}, TypeError, "jac grad=<the curvature_tol"),
+        ({"fun": value}, TypeError, "fun not needed grad=<the"),
+        ({"x0": [0.0, 1.0]}, TypeError, "x0 x=<the"),
+        ({"tol": 1e-3}, TypeError, "tol curvature_tol=<the"),
+        ({"args": (1,)}, TypeError, "args lambda"),
+        ({"curvature_to": 1}, TypeError, "curvature_to did mean curvature_tol"),
         ({"method": "acn"}, ValueError, "method acn anc"),
         ({"curvature_tol": 0}, ValueError, "curvature_tol 0"),
         ({"curvature_tol": -1.0}, ValueError, "curvature_tol -1.0"),
@@ -329,21 +346,38 @@ def test_a_search_knows_before_the_first_call(
     assert not calls
 
 
+@pytest.mark.parametrize("search", [certify, find_negative_curvature])
 @pytest.mark.parametrize(
     ("grad", "kind", "words"),
     [
         (lambda x: np.ones(3), ValueError, "grad (3,) (2,)"),
-        (lambda x: 1.0, ValueError, "grad (2,)"),
+        (value, ValueError, "grad (2,) value not gradient"),
+        (lambda x: None, ValueError, "grad None return"),
+        (lambda x: gradient(x)[:, None], ValueError, "grad (2, 1) ravel"),
+        (lambda x: (value(x), gradient(x)), ValueError, "grad value gradient"),
         (lambda x: gradient(x) + 0j, TypeError, "grad complex128"),
         (lambda x: np.float32(gradient(x)), TypeError, "grad float32 float64"),
         (lambda x: gradient(x) * NAN, ArithmeticError, "grad NaN"),
         (spoilt(gradient, 1e-3), ValueError, "grad x place copy"),
     ],
 )
-def test_a_search_names_grad(grad: Any, kind: type[Exception], words: str) -> None:
+def test_a_search_names_grad(
+    search: Callable[..., Any], grad: Any, kind: type[Exception], words: str
+) -> None:
     with pytest.raises(kind) as error:
-        certify(grad, np.zeros(2))
+        search(grad, np.zeros(2))
     says(error, words)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("x0", [[1.0, 0.5], [1.0, 0.0], [0.0, 0.9]])
+def test_a_gradient_of_the_wrong_sign_is_suspected(method: str, x0: list[float]) -> None:
+    wrong = {**GIVEN, "x0": x0, "jac": lambda x: -gradient(x)}
+    result = minimize(value, method=method, **wrong)
+    assert not result.success
+    assert "scipy.optimize.check_grad(fun, jac, x0)" in result.message
+    right = minimize(value, method=method, **{**wrong, "jac": gradient})
+    assert "check_grad" not in right.message
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.stride import MEASURE
+from unsaddle.hints import SEARCHED, knowing
 from unsaddle.kernel import (
     BEGIN,
     BLIND,
@@ -43,6 +44,7 @@ WHY = {
 }
 
 
+@knowing(SEARCHED)
 def certify(
     grad: Callable[[Vector], Any],
     x: Any,
@@ -74,6 +76,7 @@ def certify(
     )
 
 
+@knowing(SEARCHED)
 def find_negative_curvature(
     grad: Callable[[Vector], Any],
     x: Any,

@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from unsaddle.methods import Method, meant
 
@@ -30,6 +31,18 @@ ELSEWHERE = {
 }
 
 
+SEARCHED = {
+    "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
+    "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
+    "x0": "is x here: pass x=<the point>",
+    "args": "are not known here: pass grad=lambda x: gradient(x, ...)",
+    "tol": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
+    "method": "is an argument of find_negative_curvature, not of certify",
+}
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
 def recognise(
     options: Mapping[str, Any],
     name: str,
@@ -52,17 +65,37 @@ def recognise(
         The options, without words of others that ask for nothing, such as ``bounds=None``.
     """
     own = method.options
-    arguments = [*inspect.signature(function).parameters][:-1]
     asked = {k: v for k, v in options.items() if k in own or k not in elsewhere or _asks(v)}
+    arguments = [*inspect.signature(function).parameters][:-1]
+    besides = ", ".join(option for option in own if option not in arguments)
     for word in [word for word in asked if word not in own]:
-        hint = elsewhere.get(word, f"is unknown; {meant(word, [*arguments, *own])}")
-        besides = [option for option in own if option not in arguments]
-        error = ValueError if hint is LIMITED else TypeError
-        raise error(
-            f"{word} {hint.rstrip('; ')}\nThe arguments are {', '.join(arguments)};\n"
-            f"those of method {name!r} besides: {', '.join(besides)}"
-        )
+        _refuse(word, arguments, own, elsewhere, f";\nthose of method {name!r} besides: {besides}")
     return asked
+
+
+def knowing(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a function refuse keywords that it does not have with what was probably meant."""
+
+    def know(function: Callable[P, T]) -> Callable[P, T]:
+        arguments = [*inspect.signature(function).parameters]
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for word in [word for word in kwargs if word not in arguments]:
+                _refuse(word, arguments, [], elsewhere, "")
+            return function(*args, **kwargs)
+
+        return call
+
+    return know
+
+
+def _refuse(
+    word: str, arguments: list[str], own: list[str], elsewhere: Mapping[str, str], besides: str
+) -> NoReturn:
+    hint = elsewhere.get(word, f"is unknown; {meant(word, [*arguments, *own])}").rstrip("; ")
+    error = ValueError if hint == LIMITED else TypeError
+    raise error(f"{word} {hint}\nThe arguments are {', '.join(arguments)}{besides}")
 
 
 def _asks(value: Any) -> bool:

@@ -24,6 +24,8 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
+SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
+PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 Callback = Callable[[Run], None] | None
@@ -101,14 +103,15 @@ def _result(
     if run.oracle.noise and certificate.holds is not None:
         note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
         certificate = dataclasses.replace(certificate, note=note.strip())
-    message = outcome.value if certificate.holds is None else f"{outcome.value} {certificate}"
+    shown = "" if certificate.holds is None else str(certificate)
+    says = (outcome.value, shown, SUSPECT if _suspect(run, request, outcome, x) else "")
     return OptimizeResult(
         x=x,
         fun=value,
         jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
         success=outcome is Outcome.CERTIFIED,
         status=STATUS[outcome],
-        message=message,
+        message=" ".join(filter(None, says)),
         nfev=run.oracle.values,
         njev=run.oracle.gradients,
         nit=run.iterations,
@@ -119,6 +122,14 @@ def _result(
         parameters=run.parameters,
         state=Checkpoint(request.method, run.state, run.value, run.gradient),
     )
+
+
+def _suspect(run: Run, request: Request, outcome: Outcome, x: Vector) -> bool:
+    """Say whether fun and jac contradict each other: jac leads down where fun does not fall."""
+    if outcome in (Outcome.STALLED, Outcome.JUMP_FAILED):
+        return True
+    still = len(run.norms) > PATIENCE and np.array_equal(x, point(request.start))
+    return still and run.norms[0] > run.parameters.tolerance
 
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
