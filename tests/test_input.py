@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,8 +163,10 @@ BEFORE = named(
         ({"max_gradients": "10"}, EITHER, "max_gradients 10"),
         ({"callback": 1}, TypeError, "callback int"),
         ({"callback": [print]}, TypeError, "callback list"),
-        ({"state": "start"}, EITHER, "state"),
-        ({"state": {"phase": 0}}, EITHER, "state"),
+        ({"state": "run.npz"}, TypeError, "state str unsaddle.load(path)"),
+        ({"state": Path("run.npz")}, TypeError, "state unsaddle.load(path)"),
+        ({"state": OptimizeResult()}, TypeError, "state OptimizeResult result.state"),
+        ({"state": {"phase": 0}}, TypeError, "state dict result.state"),
     ]
 )
 

@@ -35,7 +35,10 @@ def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
         TypeError: If it is not a checkpoint.
     """
     if not isinstance(checkpoint, Checkpoint):
-        raise TypeError(f"save takes result.state, got {type(checkpoint).__name__}")
+        raise TypeError(
+            f"save takes result.state and then the path, got {type(checkpoint).__name__}: "
+            "type unsaddle.save(result.state, 'run.npz')"
+        )
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
     try:
@@ -59,8 +62,9 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
     Raises:
         ValueError: If the file is not a checkpoint.
     """
+    name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(name, allow_pickle=False) as file:
             leaves = dict(file)
         method = str(leaves["method"])
         x = leaves["state.x"]
@@ -68,8 +72,12 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
         gradient = leaves.get("gradient")
         form = Checkpoint(method, blank, 0.0, x if gradient is not None else None)
         return _fill("", form, leaves)
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(path)} is not a checkpoint of unsaddle: {error}") from error
+    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        why = f"has no entry {error}" if isinstance(error, KeyError) else "cannot be read as one"
+        raise ValueError(
+            f"{name} is not a checkpoint of unsaddle, it {why}: "
+            "pass the path of a file that unsaddle.save wrote"
+        ) from None
 
 
 def _leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:

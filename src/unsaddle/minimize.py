@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -204,7 +205,11 @@ def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector],
 def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
     """Check that a checkpoint fits the call that is to go on from it."""
     if not isinstance(checkpoint, Checkpoint):
-        raise TypeError(f"state must be result.state, got {type(checkpoint).__name__}")
+        path = isinstance(checkpoint, str | os.PathLike)
+        raise TypeError(
+            f"state must be a checkpoint, got {type(checkpoint).__name__}: "
+            f"pass state={'unsaddle.load(path)' if path else 'result.state'}"
+        )
     if checkpoint.method != method:
         raise ValueError(
             f"state is of method {checkpoint.method!r}: pass method={checkpoint.method!r}"
