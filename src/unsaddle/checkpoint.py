@@ -64,8 +64,8 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
     """
     name = os.fspath(path)
     try:
-        with np.load(name, allow_pickle=False) as file:
-            leaves = dict(file)
+        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            leaves = dict(archive)
         method = str(leaves["method"])
         x = leaves["state.x"]
         blank = find(method).solver.start(ops, Parameters(0.0, None, None), x, 0)
