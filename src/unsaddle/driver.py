@@ -136,20 +136,23 @@ class Run:
             BudgetError: If that would take one gradient too many.
             NotFiniteError: If the answer is NaN or infinite.
         """
-        if self.oracle.gradients >= max_gradients and self.oracle.costs_gradient(needs):
+        oracle, wanted = self.oracle, needs & GRADIENT
+        if oracle.gradients >= max_gradients and oracle.costs_gradient(needs):
             raise BudgetError
-        if needs & GRADIENT:
+        if wanted:
             self.gradient = None  # make room
+        norm = math.nan
         try:
-            value, gradient = self.oracle.look(point, needs)
-            norm = math.nan if gradient is None else ops.norm(gradient)
-            if gradient is not None and not norm < math.inf and not np.isfinite(gradient).all():
-                raise NotFiniteError(f"{self.oracle.name} returned NaN or infinity")
+            value, gradient = oracle.look(point, needs)
+            if gradient is not None:
+                norm = ops.norm(gradient)
+                if not norm < math.inf and not np.isfinite(gradient).all():
+                    raise NotFiniteError(f"{oracle.name} returned NaN or infinity")
         except NotFiniteError:
             if not needs & TRIAL:
                 raise
             value, gradient, norm = math.inf, np.zeros_like(point), math.nan
-        if gradient is not None and needs & GRADIENT:
+        if wanted:
             self.gradient = gradient
         if value is not None:
             self.value = value
