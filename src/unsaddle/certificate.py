@@ -147,17 +147,18 @@ class Certificate:
         """Say it in one sentence."""
         if math.isnan(self.curvature_tol):
             return f"undecided: nothing is known of the curvature. {self.note}".strip()
-        claim = f"lambda_min > -{_up(self.curvature_tol)}"
+        claim = f"lambda_min > -{rounded_up(self.curvature_tol)}"
         verdict = {
             True: f"certified: {claim}, wrong with probability at most "
-            f"{_up(self.failure_probability)}",
+            f"{rounded_up(self.failure_probability)}",
             False: f"refuted: curvature {self.curvature:.3g} along the direction found",
             None: f"undecided: {claim} was neither certified nor refuted",
         }[self.holds]
-        return f"{verdict} ({self.gradients} gradients). {self.note}".strip()
+        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        return f"{verdict} ({cost}). {self.note}".strip()
 
 
-def _up(number: float) -> str:
+def rounded_up(number: float) -> str:
     """Write a bound with three digits, never smaller than it is."""
     shown = f"{number:.3g}"
     return (

@@ -23,6 +23,11 @@ class Checkpoint(NamedTuple):
     value: float
     gradient: Vector | None
 
+    def __repr__(self) -> str:
+        """Say what it is, not what is in it."""
+        size = f"{self.state.x.size} variable{'s' * (self.state.x.size != 1)}"
+        return f"checkpoint of {self.method!r} with {size}, for unsaddle.minimize(..., state=...)"
+
 
 def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
     """Write a checkpoint to a file, whole or not at all.

@@ -53,7 +53,8 @@ def from_many(
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
     sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
-    return OptimizeResult({**best, **sums, "certificate": whole, "runs": runs})
+    sums["message"] = best.message.replace(str(best.certificate), str(whole))
+    return type(best)({**best, **sums, "certificate": whole, "runs": runs})
 
 
 def _points(x0: Vector, starts: Starts, count: int, seed: int) -> list[Vector]:
