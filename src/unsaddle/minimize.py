@@ -108,7 +108,7 @@ def minimize(
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a gradient that is known from samples only: "
-            f"call unsaddle.minimize_stochastic(grad, x0, ..., method={method!r})"
+            "call unsaddle.minimize_stochastic instead"
         )
     if descent is not None:
         if method != "auto":
