@@ -77,3 +77,21 @@ def test_a_certified_run_keeps_no_more_than_a_few_vectors() -> None:
     assert len(pickle.dumps(result.state)) < 10 * 8 * n
     again = minimize(lambda x: float(x @ x), np.ones(n), jac=lambda x: 2 * x, state=result.state)
     assert again.certificate == result.certificate
+
+
+def test_a_degenerate_saddle_is_certified_for_what_it_is() -> None:
+    """As the README says of x^2 - y^4: no curvature below -gamma, and yet no minimum."""
+    result = minimize(
+        lambda x: x[0] ** 2 - x[1] ** 4, [1, 0], jac=lambda x: np.array([2 * x[0], -4 * x[1] ** 3])
+    )
+    assert result.success
+    np.testing.assert_array_equal(result.x, [0, 0])
+    assert 0 < result.certificate.curvature_tol < 0.01
+
+
+@pytest.mark.parametrize("given", [{"noise": 1e-5}, {"x0": np.float32([1, 0])}])
+def test_a_less_exact_gradient_certifies_less(given: dict[str, Any]) -> None:
+    exact = minimize(value, START, jac=gradient)
+    rough = minimize(value, jac=gradient, **{"x0": START, **given})
+    assert rough.success
+    assert rough.certificate.curvature_tol > 1.5 * exact.certificate.curvature_tol

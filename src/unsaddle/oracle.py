@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize._numdiff import approx_derivative
+from scipy.optimize._numdiff import approx_derivative  # approx_fprime has one of three schemes
 
 from unsaddle.kernel import GRADIENT, VALUE
 from unsaddle.ops.numpy import Vector
