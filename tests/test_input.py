@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import Bounds, OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 
-from unsaddle import METHODS, certify, find_negative_curvature, minimize, scipy_method
+from unsaddle import METHODS, Outcome, certify, find_negative_curvature, minimize, scipy_method
 
 NAN, INF = np.nan, np.inf
 EITHER = (TypeError, ValueError)
@@ -96,6 +96,12 @@ BEFORE = named(
         ({"method": "angcd"}, ValueError, "method angcd ancgd"),
         ({"method": "PGD+NC "}, ValueError, "method pgd+nc"),
         ({"method": None}, EITHER, "method None"),
+        ({"method": ["auto"]}, ValueError, "method name"),
+        ({"args": gradient}, TypeError, "args tuple jac= method="),
+        ({"args": "ancgd"}, TypeError, "args tuple ancgd jac= method="),
+        ({"starts": 2.0}, ValueError, "starts number points function 2.0"),
+        ({"starts": []}, ValueError, "starts number points function"),
+        ({"starts": [[1.0, 0.0, 0.0]]}, ValueError, "starts 3 2 x0"),
         ({"windw": 3}, TypeError, "windw window"),
         ({"widow": 3}, TypeError, "widow window"),
         ({"maxiter": 3}, TypeError, "maxiter max_gradients=<a arguments starts"),
@@ -214,7 +220,7 @@ def test_options_are_those_of_the_method() -> None:
 ANSWERS = named(
     [
         ({"fun": lambda x: np.ones(2)}, TypeError, "fun (2,)"),
-        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,)"),
+        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,) .item()"),
         ({"fun": lambda x: None}, TypeError, "fun NoneType"),
         ({"fun": lambda x: 1j}, TypeError, "fun complex"),
         ({"fun": lambda x: "1.0"}, TypeError, "fun str"),
@@ -381,6 +387,13 @@ def test_a_gradient_of_the_wrong_sign_is_suspected(method: str, x0: list[float])
     assert "scipy.optimize.check_grad(fun, jac, x0)" in result.message
     right = minimize(value, method=method, **{**wrong, "jac": gradient})
     assert "check_grad" not in right.message
+
+
+def test_a_descent_that_stops_early_is_told_from_a_wrong_gradient() -> None:
+    result = minimize(value, [1.0, 0.5], jac=gradient, descent=lambda x: x)
+    assert result.outcome is Outcome.STALLED
+    assert "give it a smaller tolerance" in result.message
+    assert "check_grad" not in result.message
 
 
 @pytest.mark.parametrize(

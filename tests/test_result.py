@@ -37,6 +37,11 @@ def test_one_gradient_is_no_plural(count: int, word: str) -> None:
     assert "(1 gradients)" not in str(Certificate(None, 0.1, 1.0, 0.0, None, count, ""))
 
 
+@pytest.mark.parametrize(("holds", "truth"), [(True, True), (False, False), (None, False)])
+def test_a_certificate_is_true_only_if_it_holds(holds: bool | None, truth: bool) -> None:
+    assert bool(Certificate(holds, 0.1, 1.0, 0.0, None, 1, "")) is truth
+
+
 def test_the_gradient_at_x_is_given_wherever_a_run_is_cut_short() -> None:
     """Unless x is a trial of the line search that went further, whose gradient was not kept."""
     unknown = 0

@@ -143,6 +143,10 @@ class Certificate:
     note: str
     """How the claim was reached, and every caveat."""
 
+    def __bool__(self) -> bool:
+        """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""
+        return self.holds is True
+
     def __str__(self) -> str:
         """Say it in one sentence."""
         if math.isnan(self.curvature_tol):

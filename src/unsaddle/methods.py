@@ -315,6 +315,8 @@ def find(method: str) -> Method:
         ValueError: If there is none of that name; the message names the nearest.
     """
     known = METHODS | STOCHASTIC
+    if not isinstance(method, str):
+        raise ValueError(f"method must be a name, got {method!r}; the known ones are {[*known]}")
     if method in known:
         return known[method]
     raise ValueError(f"method {method!r} is unknown; {nearest(method, known)}")

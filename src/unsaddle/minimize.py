@@ -129,6 +129,8 @@ def minimize(
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    if callable(args) or isinstance(args, str):
+        raise TypeError(f"args must be a tuple, got {args!r}: pass jac=... and method=... by name")
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)

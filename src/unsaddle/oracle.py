@@ -128,9 +128,11 @@ class Oracle:
             given = _array(answer)
             if given is None or given.ndim != 0 or given.dtype.kind not in "fiu":
                 shape = "" if given is None else f" of shape {given.shape}"
+                one = given is not None and given.size == 1 and given.ndim > 0
                 raise TypeError(
                     f"fun must return one real number, got {type(answer).__name__}{shape}; "
-                    "return float(...), or pass jac=True if fun returns (value, gradient)"
+                    f"return {'it with .item()' if one else 'float(...)'}, "
+                    "or pass jac=True if fun returns (value, gradient)"
                 )
         answer = float(answer)
         if not -math.inf < answer < math.inf:

@@ -26,6 +26,7 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
+IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
@@ -124,7 +125,7 @@ def _result(
         note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
         certificate = dataclasses.replace(certificate, note=note.strip())
     shown = "" if certificate.holds is None else str(certificate)
-    says = (outcome.value, shown, SUSPECT if _suspect(run, request, outcome, x) else "")
+    says = (outcome.value, shown, _advice(run, request, outcome, x))
     return Result(
         x=x,
         fun=value,
@@ -176,12 +177,13 @@ def _settings(name: str, tree: Any) -> Iterator[str]:
         yield f"{name}={tree:.3g}"
 
 
-def _suspect(run: Run, request: Request, outcome: Outcome, x: Vector) -> bool:
-    """Say whether fun and jac contradict each other: jac leads down where fun does not fall."""
-    if outcome in (Outcome.STALLED, Outcome.JUMP_FAILED):
-        return True
+def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
+    """Say so if fun and jac contradict each other: jac leads down where fun does not fall."""
+    if outcome is Outcome.STALLED and run.descend is not None:
+        return IDLE
     still = len(run.norms) > PATIENCE and np.array_equal(x, point(request.start))
-    return still and run.norms[0] > run.parameters.tolerance
+    climbs = still and run.norms[0] > run.parameters.tolerance and outcome is not Outcome.UNBOUNDED
+    return SUSPECT if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
 
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
