@@ -79,7 +79,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     w, along = orthogonal(ops, e, w)
     rest = ops.norm(w)
     beta = ops.maximum(rest, ops.tiny(w))
-    elsewhere = ops.record(ops.record(along, k, 0.0), k - 1, along[k - 1] - e.beta)
+    elsewhere = ops.record(ops.record(along, k, 0.0), k - 1, ops.read(along, k - 1) - e.beta)
     strange = ops.maximum(e.strange, ops.norm(elsewhere))
     pivot = alpha + p.escape.enough * seen.curvature_tol + seen.error - e.beta * e.beta / e.pivot
     dip = alpha + 4 * ops.maximum(seen.error, strange) - e.beta * e.beta / e.dip
