@@ -21,10 +21,11 @@ PAGE = """# Benchmark
 Made by `python -m benchmarks.tiers 1 2 3`. Every contestant asks the same oracle, which counts
 values and gradients, each on its own. `auto` and `agd-auto` are given a function and its gradient
 and nothing else; tol is {tol:g} in the Euclidean norm, failure_probability 1e-3, the limit {limit}
-gradients. A peer is stopped by the oracle at the first gradient within tol, which is as early as anyone could
-stop it; gradients whose differences stand in for its Hessian times a vector are counted. *True*
-means: by the eigenvalues of the exact Hessian at the point returned, with its gradient within tol,
-lambda_min is not below minus the gamma that `auto` certified for that problem and seed.
+gradients. A peer is stopped by the oracle at the first gradient within tol, which is as early as
+anyone could stop it; gradients whose differences stand in for its Hessian times a vector are
+counted. *True* means: by the eigenvalues of the exact Hessian at the point returned, with its
+gradient within tol, lambda_min is not below minus the gamma that `auto` certified for that problem
+and seed.
 """
 
 
