@@ -22,6 +22,8 @@ class Checkpoint(NamedTuple):
     state: State
     value: float
     gradient: Vector | None
+    gradients: int = 0  # taken so far
+    searched: int = 0  # of these by the last search
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""

@@ -72,7 +72,8 @@ class Run:
         self.best: Best | None = None
         self.descend: Callable[[Vector], Vector] | None = None
         self.iterations = 0
-        self.begun = 0  # gradients before the last search
+        self.before = 0  # gradients of the calls that this one goes on from
+        self.begun = 0  # gradients of this call before the last search
 
     def go(
         self,

@@ -137,7 +137,9 @@ def minimize(
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:
-        _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
+        own = _own(_resumed(state, method, start))
+        run.state, run.value, run.gradient, run.before = own[1:5]
+        run.begun = -own.searched
     run.iterate = Look(run.state.x.copy(), None, None)
     gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
     first = x0 if state is None else state.state.x

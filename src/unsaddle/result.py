@@ -84,15 +84,15 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
     ended = run.state
     if ended.phase < 0:
         run.gradient = None  # of use to nobody, and as long as x
+    searched = run.oracle.gradients - run.begun
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
-        certificate = read_search(
-            ended, request.failure_probability, run.oracle.gradients - run.begun
-        )
+        certificate = read_search(ended, request.failure_probability, searched)
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
     if outcome in CUT_SHORT:
         at = _lowest(run, outcome, request)
+    run.begun = run.oracle.gradients - searched  # reporting is no part of a search
     return _result(run, request, outcome, certificate, at)
 
 
@@ -123,7 +123,8 @@ def _result(
     best = run.best
     if best is None or best.fun > value:
         best = at
-    share = certificate.gradients / max(run.oracle.gradients, 1)
+    spent = run.before + run.oracle.gradients
+    share = certificate.gradients / max(spent, 1)
     certificate = dataclasses.replace(certificate, share=share)
     if run.oracle.noise and certificate.holds is not None:
         note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
@@ -145,7 +146,14 @@ def _result(
         history=run.history,
         best=best,
         parameters=run.parameters,
-        state=Checkpoint(request.method, _lightened(run.state), run.value, run.gradient),
+        state=Checkpoint(
+            request.method,
+            _lightened(run.state),
+            run.value,
+            run.gradient,
+            spent,
+            run.oracle.gradients - run.begun,
+        ),
     )
 
 
