@@ -78,7 +78,7 @@ def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
         state = solve(method, form, [], max_gradients=k).state
         result = solve(method, form, [], x0=[9, 9], state=state, max_gradients=0)
         assert result.outcome is Outcome.BUDGET or state.state.phase < 0
-        if method != "auto":  # which may have looked at a lower point on the way
+        if "auto" not in method:  # which may have looked at a lower point on the way
             assert np.array_equal(result.x, state.state.x)
     full = solve(method, form, [])
     again = solve(method, form, [], x0=[9, 9], state=full.state)

@@ -14,6 +14,7 @@ KICK = {"decrease_available": 1.0, "window": 15, "radius": 0.1, "decrease": 1e-3
 FAST = {"step": 0.16, "friction": 0.2, "nce_length": 0.05}
 OPTIONS: dict[str, dict[str, Any]] = {
     "auto": {},
+    "agd-auto": {},
     "pgd": KICK,
     "pagd": KICK | FAST,
     "pgd+nc": {},

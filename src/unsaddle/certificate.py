@@ -139,9 +139,11 @@ class Certificate:
     direction: Any
     """The direction in which the curvature is below -curvature_tol/2, if the claim is refuted."""
     gradients: int
-    """Gradients that this search took."""
+    """Gradients that this search took, those that found how far to probe among them."""
     note: str
     """How the claim was reached, and every caveat."""
+    share: float = 1.0
+    """The same as a share of all gradients of the run; 1 where the search was all there was."""
 
     def __bool__(self) -> bool:
         """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""

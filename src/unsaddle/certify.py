@@ -7,6 +7,7 @@ from typing import Any
 from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.descents.gd import gd
 from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -256,7 +257,7 @@ def read_search(state: State, failure_probability: float, gradients: int) -> Cer
     holds = True if state.phase == CERTIFIED else False if refuted else None
     notes = [WHY.get(state.phase, "The budget did not suffice.")]
     if holds is not None:
-        kind = "Lanczos" if hasattr(e, "basis") else "Growth"
+        kind = "Lanczos" if isinstance(e, krylov.Memory) else "Growth"
         mode = NOTES[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
         notes = [f"{kind} certificate, {mode}"] if holds else []
     if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
@@ -267,7 +268,7 @@ def read_search(state: State, failure_probability: float, gradients: int) -> Cer
     if holds and hasattr(e, "basis") and seen.curvature_tol > WEAK * _largest(e):
         notes.append(f"It is weak: the largest curvature met is {_largest(e):.3g}.")
     lowest = e.curvature
-    if lowest == math.inf and hasattr(e, "basis") and e.steps:
+    if lowest == math.inf and isinstance(e, krylov.Memory) and e.steps:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,

@@ -1,6 +1,7 @@
 """The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
 
 import difflib
+import functools
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -9,8 +10,10 @@ from unsaddle import practical, theory, theory_neon
 from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
+from unsaddle.descents.mtagd import mtagd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -19,6 +22,7 @@ from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturb import perturb
 from unsaddle.escapes.snc import snc
+from unsaddle.escapes.window import window
 from unsaddle.kernel import Parameters, Part, Solver, compose
 
 SMOOTH = ("smoothness", "hessian_lipschitz")
@@ -190,10 +194,18 @@ def _baseline(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "curvature_tol"}
 
 
-def _auto(
-    *, smoothness, hessian_lipschitz, n, failure_probability, decrease_available, curvature_tol, tol
+def _measured(
+    descent: Part,
+    *,
+    smoothness,
+    hessian_lipschitz,
+    failure_probability,
+    curvature_tol,
+    tol,
+    **_: Any,
 ) -> Parameters:
-    search = lanczos.settings(
+    """Give the settings of a method that measures what it has to know."""
+    search = krylov.Settings(
         enough=ENOUGH,
         finest=0.0 if hessian_lipschitz else FINEST,
         curvature_tol=curvature_tol or 0.0,
@@ -202,19 +214,29 @@ def _auto(
         hessian_lipschitz=hessian_lipschitz or 0.0,
         noise=0.0,
     )
-    return Parameters(tol, lbfgs.settings(), search)
+    return Parameters(tol, descent.settings(), search)
 
 
 METHODS: dict[str, Method] = {
     "auto": Method(
         lbfgs,
         lanczos,
-        _auto,
+        functools.partial(_measured, lbfgs),
         (),
         "L-BFGS x Lanczos, nothing to know",
         "gradient, value",
         "none proven for the descent",
         "Liu & Nocedal (1989), Lanczos (1950), and this package",
+    ),
+    "agd-auto": Method(
+        mtagd,
+        window,
+        functools.partial(_measured, mtagd),
+        (),
+        "parameter-free accelerated descent x accelerated negative curvature finding",
+        "gradient, value",
+        "proven for the descent alone",
+        "Marumo & Takeda (2024), Zhang & Li (2021), and this package",
     ),
     "pgd": Method(
         gd,

@@ -85,7 +85,9 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
     if ended.phase < 0:
         run.gradient = None  # of use to nobody, and as long as x
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
-        certificate = read_search(ended, request.failure_probability, ended.escape.steps)
+        certificate = read_search(
+            ended, request.failure_probability, run.oracle.gradients - run.begun
+        )
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
@@ -121,6 +123,8 @@ def _result(
     best = run.best
     if best is None or best.fun > value:
         best = at
+    share = certificate.gradients / max(run.oracle.gradients, 1)
+    certificate = dataclasses.replace(certificate, share=share)
     if run.oracle.noise and certificate.holds is not None:
         note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
         certificate = dataclasses.replace(certificate, note=note.strip())
@@ -189,8 +193,9 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
     """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
     tested, own, phases = run.state, run.parameters, run.phases
-    before, delta = run.oracle.gradients, request.failure_probability
     full = isinstance(tested.escape, krylov.Memory)
+    before = run.begun if full else run.oracle.gradients
+    delta = request.failure_probability
     try:
         if full:
             run.gradient = tested.escape.gradient.copy()
