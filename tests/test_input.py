@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import Bounds, OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 
+from tests.watched import MEASURED
 from unsaddle import METHODS, Outcome, certify, find_negative_curvature, minimize, scipy_method
 
 NAN, INF = np.nan, np.inf
@@ -183,7 +184,8 @@ def test_known_before_the_first_call(
     method: str, overrides: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     missing = any(given is None for given in overrides.values()) and len(overrides) == 1
-    if "auto" in method and (overrides.keys() & NOT_OF_AUTO or missing):
+    absent = method in MEASURED and overrides.keys() & NOT_OF_MEASURED
+    if absent or ("auto" in method and missing):
         overrides = {"enough": -1}
         kind, words = ValueError, "enough -1"
     calls: list[Any] = []
@@ -289,7 +291,7 @@ def test_a_state_of_another_run_is_refused() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_numpy_numbers_are_numbers(method: str) -> None:
     given = {**GIVEN, "curvature_tol": 0.25, "failure_probability": 0.5, "seed": 3}
-    given |= {} if "auto" in method else {"window": 20}
+    given |= {} if method in MEASURED else {"window": 20}
     kinds = {int: np.int64, float: np.float64}
     scalars = {k: kinds.get(type(v), lambda v: v)(v) for k, v in given.items()}
     plain, numpy = (
@@ -300,7 +302,7 @@ def test_numpy_numbers_are_numbers(method: str) -> None:
     np.testing.assert_array_equal(plain.history.gradient_norm, numpy.history.gradient_norm)
 
 
-NOT_OF_AUTO = {"windw", "widow", "window", "radius"}
+NOT_OF_MEASURED = {"windw", "widow", "window", "radius"}
 SEARCH = named(
     [
         ({"grad": None}, TypeError, "grad None"),

@@ -22,7 +22,7 @@ from unsaddle import METHODS, Outcome, __version__, certify, minimize
 from unsaddle.landscapes import LANDSCAPES, Landscape
 from unsaddle.methods import STOCHASTIC, meant, nearest
 
-WIDTHS = {"method": 8, "descent x escape": 28, "oracle": 16, "proven rate": 19, "source": 21}
+WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
 SPECIAL = {"true": lambda: True} | {f"landscape:{name}": make for name, make in LANDSCAPES.items()}
 PLACES = f"MODULE:NAME, FILE.py:NAME, or landscape:NAME of {', '.join(LANDSCAPES)}"

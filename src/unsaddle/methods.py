@@ -194,6 +194,13 @@ def _baseline(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "curvature_tol"}
 
 
+def _agd_lanczos(**given: Any) -> Parameters:
+    constants, shared = _search(**given)
+    descent = _accelerated(theory.anc_finding(**constants))
+    known = {name: shared[name] for name in ("curvature_tol", "failure_probability", *SMOOTH)}
+    return Parameters(given["tol"], descent, lanczos.settings(ENOUGH, finest=0.0, **known))
+
+
 def _measured(
     descent: Part,
     *,
@@ -297,6 +304,16 @@ METHODS: dict[str, Method] = {
         "gradient, value",
         "log(n) / eps^1.75",
         "Xu, Jin & Yang (2018), our reconstruction",
+    ),
+    "agd+lanczos": Method(
+        agd,
+        lanczos,
+        _agd_lanczos,
+        SMOOTH,
+        "accelerated descent + NCE x Lanczos",
+        "gradient, value",
+        "log(n) / eps^1.75",
+        "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
     ),
 }
 

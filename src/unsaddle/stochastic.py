@@ -20,11 +20,17 @@ from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
 from unsaddle.result import STATUS, Request, conclude, interim
-from unsaddle.sampling import Drawn, FiniteSum, SampledOracle
+from unsaddle.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 PRESETS = {"practical": False, "printed": True}
 COUNTS = {"batch": 1, "search_batch": 1, "check_batch": 1, "window": 1, "probes": 1, "checks": 2}
 BATCHES = ("batch", "search_batch", "check_batch")
+WORDS = {  # of an outcome's sentence, where gradients are known from samples
+    "max_gradients": "max_samples",
+    "hessian_lipschitz is too small, or the decrease is below what floating point can see": (
+        "hessian_lipschitz is off, or check_batch is too small to show the decrease"
+    ),
+}
 
 
 class SampledRun(Run):
@@ -169,7 +175,8 @@ def minimize_stochastic(
     oracle, solver = SampledOracle(source, start), STOCHASTIC[method].solver
     run = SampledRun(solver, parameters, oracle)
     if state is None:
-        oracle.examine(start, int(seed) + 1)
+        if request.limit >= EXAMINED:
+            oracle.examine(start, int(seed) + 1)
         run.state = solver.start(ops, parameters, start, int(seed))
     else:
         _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
@@ -290,7 +297,9 @@ def _judged(run: SampledRun, result: OptimizeResult, tol: float, gamma: float) -
         result.outcome is Outcome.CERTIFIED,
         STATUS[result.outcome],
     )
-    says = result.outcome.value.replace("max_gradients", "max_samples")
+    says = result.outcome.value
+    for exact_word, sampled_word in WORDS.items():
+        says = says.replace(exact_word, sampled_word)
     shown = "" if claim.holds is None and not run.oracle.frozen else str(claim)
     result.message = " ".join(filter(None, (says, shown, run.trouble)))
     return result
