@@ -81,7 +81,8 @@ def test_a_certified_run_keeps_no_more_than_a_few_vectors() -> None:
     assert result.success
     assert len(pickle.dumps(result.state)) < 10 * 8 * n
     again = minimize(lambda x: float(x @ x), np.ones(n), jac=lambda x: 2 * x, state=result.state)
-    assert again.certificate == result.certificate
+    for claim in ("holds", "curvature_tol", "curvature", "note"):
+        assert getattr(again.certificate, claim) == getattr(result.certificate, claim)
 
 
 def test_a_degenerate_saddle_is_certified_for_what_it_is() -> None:
