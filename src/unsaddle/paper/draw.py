@@ -17,7 +17,8 @@ from unsaddle.landscapes import Landscape
 from unsaddle.paper.measure import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222")
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
+           "#999999")  # fmt: skip
 STYLE: dict[Any, Any] = {
     "font.size": 10.5,
     "axes.spines.top": False,
