@@ -95,6 +95,10 @@ BAD = {
     "no such preset": ({"preset": "print"}, "did you mean 'printed'"),
     "no gap": ({"preset": "printed"}, "decrease_available is missing"),
     "no variance": ({"variance": np.nan}, "variance is missing"),
+    "no constants": (
+        {"smoothness": np.nan, "variance": np.nan},
+        "smoothness, variance are missing: .* pass smoothness=<a bound>, variance=<a bound>",
+    ),
     "bad constant": ({"stochastic_smoothness": -1.0}, "stochastic_smoothness must be a positive"),
     "bad seed": ({"seed": -1}, "seed must be"),
     "bad budget": ({"max_samples": -1}, "max_samples must be"),
@@ -105,6 +109,11 @@ BAD = {
 def test_bad_input_is_named(given, message):
     with pytest.raises(ValueError, match=message):
         solve(**given)
+
+
+def test_a_slip_is_told_from_what_is_missing():
+    with pytest.raises(TypeError, match="varience is unknown; did you mean 'variance'"):
+        solve(variance=np.nan, varience=1.0)
 
 
 def test_data_without_rows():

@@ -12,8 +12,9 @@ from unsaddle import practical
 from unsaddle.certificate import Certificate
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.hints import recognise
 from unsaddle.kernel import SAME, Outcome, Parameters, Solver, State
-from unsaddle.methods import STOCHASTIC, nearest, override
+from unsaddle.methods import STOCHASTIC, nearest, override, require
 from unsaddle.minimize import _adapt, _own, _resumed
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
@@ -145,7 +146,7 @@ def minimize_stochastic(
     """
     start = point(x0)
     source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
-    gamma = curvature_tol or math.sqrt(max(hessian_lipschitz * tol, 0.0))
+    gamma = curvature_tol or math.sqrt(max(0.0, hessian_lipschitz * tol))
     given = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -157,7 +158,7 @@ def minimize_stochastic(
     }
     if method == "psgd" and max_samples is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
-    parameters = _parameters(method, preset, start.size, given, decrease_available)
+    parameters = _parameters(method, preset, start.size, given, decrease_available, options)
     parameters = _replaced(parameters, options, source, failure_probability)
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
@@ -218,15 +219,20 @@ def concentrated(
 
 
 def _parameters(
-    method: str, preset: str, n: int, given: dict[str, float], decrease: float | None
+    method: str,
+    preset: str,
+    n: int,
+    given: dict[str, float],
+    decrease: float | None,
+    options: dict[str, Any],
 ) -> Parameters:
     """Give the method's parameters from the constants."""
     for name, known, word in (("method", STOCHASTIC, method), ("preset", PRESETS, preset)):
         if word not in known:
             raise ValueError(f"{name} {word!r} is unknown; {nearest(word, known)}")
+    recognise(options, method, STOCHASTIC[method], minimize_stochastic, {})
+    require([name for name, value in given.items() if value != value], method)
     for name, value in given.items():
-        if value != value:
-            raise ValueError(f"{name} is missing: {method} needs it; pass {name}=<a bound>")
         if not 0 <= value < math.inf or (value == 0 and name != "variance"):
             raise ValueError(f"{name} must be a positive number, got {value!r}")
     if PRESETS[preset] and decrease is None:
