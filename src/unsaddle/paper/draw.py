@@ -1,6 +1,7 @@
 """Pictures: the figures in the paper's form, and the panels beside them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -17,7 +18,8 @@ from unsaddle.landscapes import Landscape
 from unsaddle.paper.measure import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222")
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
+           "#999999", "#6a3d9a")  # fmt: skip
 STYLE: dict[Any, Any] = {
     "font.size": 10.5,
     "axes.spines.top": False,
@@ -93,7 +95,7 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
 
 def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
     """Draw one line for each name, in the palette's order."""
-    for (name, y), colour in zip(lines.items(), PALETTE, strict=False):
+    for (name, y), colour in zip(lines.items(), cycle(PALETTE), strict=False):
         axes.plot(x, y, marker="o", markersize=4, color=colour, label=name)
 
 
