@@ -264,3 +264,10 @@ def test_where_value_and_gradient_disagree_the_descent_stalls(noise: float) -> N
         )
         assert result.outcome is Outcome.STALLED
         assert result.njev < 200
+
+
+def test_a_wrong_gradient_does_not_go_on_for_ever():
+    """Coordinates of the gradient in the wrong order: each line search fails, and starts anew."""
+    x0 = np.array([3.0, -2.0, 0.5])
+    result = minimize(lambda x: ((x - 1) ** 2).sum(), x0, jac=lambda x: 2 * (x - 1)[::-1])
+    assert result.outcome is Outcome.STALLED

@@ -50,6 +50,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     """d = -g, without a past."""
     d, norm = s.descent, ops.maximum(ops.norm(gradient), ops.tiny(gradient))
     t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, ops.tiny(gradient)), 1 / norm)
+    idle = ops.where(d.value - value > 8 * ops.roundoff(s.x) * abs(value), 0, d.idle + 1)
     fresh = d._replace(
         gradient=ops.keep(gradient),
         direction=ops.times(-1.0, gradient),
@@ -59,9 +60,10 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         count=0,
         value=value,
         line=along(value, -norm * norm, t),
-        idle=0,
+        idle=idle,
     )
-    phase = ops.where(norm <= s.tolerance, s.report, ops.where(norm < inf, TRY, UNBOUNDED))
+    onward = ops.where(idle >= IDLE, STALLED, ops.where(norm < inf, TRY, UNBOUNDED))
+    phase = ops.where(norm <= s.tolerance, s.report, onward)
     return s._replace(descent=fresh, phase=phase)
 
 
