@@ -179,7 +179,9 @@ def minimize_stochastic(
             oracle.examine(start, int(seed) + 1)
         run.state = solver.start(ops, parameters, start, int(seed))
     else:
-        _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
+        own = _own(_resumed(state, method, start))
+        run.state, run.value, run.gradient, run.before = own[1:5]
+        run.begun = -own.searched
     run.iterate = Look(run.state.x.copy(), None, None)
     report = _adapt(callback)
     try:
