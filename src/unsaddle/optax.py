@@ -25,6 +25,7 @@ from unsaddle.kernel import (
     GO,
     GRADIENT,
     START,
+    TRIAL,
     VALUE,
     Ops,
     Outcome,
@@ -69,8 +70,8 @@ class Quiet(NamedTuple):
 def method(
     name: str,
     *,
-    smoothness: float,  # l
-    hessian_lipschitz: float,  # rho
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
     tol: float = 1e-5,  # eps
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
@@ -82,8 +83,8 @@ def method(
 
     Args:
         name: A name from ``unsaddle methods``.
-        smoothness: Bound on the Hessian's norm.
-        hessian_lipschitz: Lipschitz constant of the Hessian.
+        smoothness: Bound on the Hessian's norm; ``auto`` alone can do without.
+        hessian_lipschitz: Lipschitz constant of the Hessian; ``auto`` alone can do without.
         tol: Gradient norm to reach.
         curvature_tol: Curvature to certify. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
@@ -126,10 +127,13 @@ def method(
     return optax.GradientTransformation(init, update)
 
 
+auto = partial(method, "auto")
 pgd = partial(method, "pgd")
 pagd = partial(method, "pagd")
 pgd_nc = partial(method, "pgd+nc")
 ancgd = partial(method, "ancgd")
+neon = partial(method, "neon")
+neon_plus = partial(method, "neon+")
 
 
 def escape(
@@ -302,10 +306,14 @@ def _advance(
         )
 
     def move(phase: Phase, state: State) -> State:
-        known = value
+        known, slope = value, gradient
         if known is None:
             known = value_fn(params) if phase.needs & VALUE else jnp.nan  # type: ignore[misc]
-        return _cast(phase.update(ops, p, state, known, gradient), state)
+        if phase.needs & TRIAL:
+            sane = jnp.isfinite(known) & (ops.dot(slope, slope) < jnp.inf)
+            known = jnp.where(sane, known, jnp.inf)
+            slope = ops.switch(sane, slope, ops.times(0.0, params))
+        return _cast(phase.update(ops, p, state, known, slope), state)
 
     loud = [code for code in sorted(phases) if phases[code].needs]
     branches: list[Callable[[State], State]] = [partial(move, phases[code]) for code in loud]

@@ -19,9 +19,9 @@ def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run_numpy(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
-    theory = {name: value for name, value in given.items() if name != "radius"}
-    parameters = find(method).from_theory(n=x.size, **theory)
-    parameters = override(parameters, {"radius": given["radius"]})
+    options = {name: value for name, value in given.items() if name in ("radius", "noise")}
+    theory = {name: value for name, value in given.items() if name not in options}
+    parameters = override(find(method).from_theory(n=x.size, **theory), options)
     solver = find(method).solver
     start = solver.start(numpy_ops, parameters, x.copy(), 0)
     return trace(solver, parameters, start, f, looks)[0]
@@ -43,8 +43,7 @@ def run_torch(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch
     patch.setattr(ops, "noise", noise)
     patch.setattr(ops, "uniform", lambda like, seed, episode: float(radius[episode]))
     parts = [torch.nn.Parameter(torch.tensor(part)) for part in (x[:cut], x[cut:])]
-    makers = {cls.method: cls for cls in unsaddle.torch.Method.__subclasses__()}
-    opt = makers[method]([{"params": [part]} for part in parts], **given)
+    opt = unsaddle.torch.OPTIMISERS[method]([{"params": [part]} for part in parts], **given)
     asked: list[np.ndarray] = []
 
     def closure() -> Any:

@@ -6,16 +6,26 @@ import pytest
 from tests.conformance.backends import run_jax, run_numpy, run_optax, run_torch
 from unsaddle import landscapes
 
-METHODS = ("pgd", "pagd", "pgd+nc", "ancgd")  # a new method joins here
+WIDE = {"radius": 1e-3}  # over a shorter one, rounding alone turns the direction by more than TOL
+METHODS = {  # a new method joins here
+    "auto": {"noise": 2.5e-7},  # which makes the radius as wide
+    "pgd": WIDE,
+    "pagd": WIDE,
+    "pgd+nc": WIDE,
+    "ancgd": WIDE,
+    "neon": WIDE,
+    "neon+": WIDE,
+}
 BACKENDS = {"torch": run_torch, "jax": run_jax, "optax": run_optax}  # a new backend here
-LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=4)}
+LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=128)}
 LOOKS = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
 
 
 def tilted_start(f):
     """A start near the saddle, off every axis of symmetry."""
-    return f.saddles[0] + 0.02 * np.cos(np.arange(1, f.n + 1))
+    tilt = np.cos(np.arange(1, f.n + 1))
+    return f.saddles[0] + 0.02 * tilt / np.linalg.norm(tilt)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -29,7 +39,7 @@ def test_same_queries(method, landscape, backend, monkeypatch):
         "hessian_lipschitz": f.hessian_lipschitz,
         "tol": 0.05,
         "decrease_available": 1.0,
-        "radius": 1e-3,  # over a shorter one, rounding alone turns the direction by more than TOL
+        **METHODS[method],
     }
     x = tilted_start(f)
     expected = run_numpy(method, f, x, given, LOOKS, monkeypatch)
