@@ -6,16 +6,16 @@ from math import inf
 import numpy as np
 import pytest
 
-from tests.drive import merged, starts, trace
-from tests.paper import algorithm1, algorithm2, algorithm4, algorithm5
+from tests.drive import merged, run_while, starts, trace
+from tests.paper import algorithm1, algorithm2, algorithm4, algorithm5, algorithm6
 from tests.paper.ask import points, run
 from unsaddle import landscapes
-from unsaddle.descents.agd import agd
+from unsaddle.descents.agd import EXPLOIT, MINUS, PLUS, REST, agd
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import MEASURE
 from unsaddle.escapes.nc import nc
-from unsaddle.kernel import BEGIN, TESTED, Parameters, compose
+from unsaddle.kernel import BEGIN, GO, START, TESTED, Parameters, compose
 from unsaddle.ops import numpy as ops
 
 
@@ -101,25 +101,28 @@ def test_algorithm_1(f, offset):
 @each_offset
 @pytest.mark.parametrize("sphere", [True, False], ids=["on the sphere", "in the ball"])
 def test_algorithm_4_and_the_window_of_algorithm_2(f, offset, sphere, monkeypatch):
-    """Equal from the sphere, as the lemma says; from inside the ball only on quadratics."""
+    """Equal from the sphere, query by query; from inside the ball only on quadratics."""
     if sphere:
         monkeypatch.setattr(ops, "uniform", lambda *_: 1.0)
-    x, window, d = at(f, offset), 40, accelerated(f)
+    x, window, d = at(f, offset), 600, accelerated(f)
     settings = search_settings(
         anc, f, search_step=d.step, search_friction=d.friction, window=window
     )
-    _, last = search_only(anc, settings, x, f)
+    looks, last = search_only(anc, settings, x, f)
     start = next(starts(2, RADIUS))
-    _, e = run(
+    asks, e = run(
         algorithm4.anc_finding(x, RADIUS, window, d.step, d.friction, start),
         f.value,
         f.gradient,
     )
-    found = last.escape.direction / np.linalg.norm(last.escape.direction)
+    asked = np.array([ask.point for ask in asks][1:])
+    assert len(looks) == len(asked) == window
     if sphere:
+        np.testing.assert_allclose(looks, asked, rtol=0, atol=1e-12)
+        found = last.escape.direction / np.linalg.norm(last.escape.direction)
         np.testing.assert_allclose(found, e, rtol=0, atol=1e-12)
     else:
-        assert 1e-15 < np.abs(found - e).max() < 0.1
+        assert np.abs(looks - asked).max() > 1e-6
 
 
 def algorithm_5(f, x, window, draws):
@@ -166,3 +169,32 @@ def test_whole_runs(algorithm, f, offset):
             assert len(mine) == len(paper)
             np.testing.assert_allclose(last.x, result, rtol=0, atol=1e-12)
     assert compared >= 500
+
+
+@each_function
+def test_algorithm_6(f):
+    """NCE, called as Algorithm 2 does: at least 500 looks aside, and 100 times a stop without."""
+    values, vectors = np.linalg.eigh(f.hessian(f.saddles[0]))
+    length, rng, looks, stops = 0.01, np.random.default_rng(7), 0, 0
+    p = Parameters(1e-9, agd.settings(1e-2, 0.1, -values[0] / 4, length), None)
+    solver = compose(agd, anc)
+    for speed in 10.0 ** rng.uniform(-3.5, -1.0, 600):
+        x = f.saddles[0] + 1e-3 * rng.standard_normal(2)
+        v = speed * (vectors[:, 0] + 0.1 * rng.standard_normal(2))
+        state = solver.start(ops, p, x.copy(), 0)
+        state = state._replace(phase=GO, descent=state.descent._replace(velocity=v.copy()))
+        _, states = trace(solver, p, state, f, limit=2)
+        if states[-1].phase != EXPLOIT:
+            continue  # f does not bend so much along this v
+        seen, after = run_while(solver, p, states[-1], f, (EXPLOIT, PLUS, MINUS))
+        aside = [*seen.get(PLUS, ()), *seen.get(MINUS, ())]
+        asks, (expected, rest) = run(algorithm6.nce(x, v, length), f.value, f.gradient)
+        assert len(aside) == len(asks)
+        for mine, paper in zip(aside, asks, strict=True):
+            np.testing.assert_allclose(mine, paper.point, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(after.x, expected, rtol=0, atol=1e-12)
+        assert not rest.any()
+        assert after.phase == (START if aside else REST)
+        looks, stops = looks + len(aside), stops + (not aside)
+    assert looks >= 500
+    assert stops >= 100

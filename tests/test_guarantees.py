@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from tests.drive import trace
-from tests.paper import algorithm6
-from tests.paper.ask import run
 from unsaddle import landscapes, theory
-from unsaddle.descents.agd import GO, START, agd
+from unsaddle.descents.agd import GO, START
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import MEASURE, NO_LEAP
@@ -61,10 +59,9 @@ each_search = pytest.mark.parametrize("search", SEARCHES)
 def test_a_search_finds_half_of_the_curvature_that_is_there(search):
     """Curvature <= -sqrt(rho eps)/4 with frequency >= 1 - delta0, for lambda_min = -sqrt(rho eps).
 
-    The window is the paper's, with no early end. 300 trials at delta0 = .1: the true failure rate
-    is far below .1 (windows are generous), a correct search fails more than 54 times with
-    probability below 1e-4 even if its rate were .1; one that returns random directions fails
-    always.
+    The window is the paper's, with no early end. 300 trials at delta0 = .1: a search that failed
+    one time in ten would pass with probability 1e-5, one that returns random directions fails
+    always; none of the 300 failed when this was written, as the paper's windows are generous.
     """
     part, method = SEARCHES[search]
     delta0, trials, failures = 0.1, 300, 0
@@ -84,7 +81,7 @@ def test_a_search_finds_half_of_the_curvature_that_is_there(search):
         settings = p.escape._replace(enough=inf, failure_probability=1e-250)
         e = one_search(part, settings, f, np.zeros(n), seed).escape.direction
         failures += e @ f.matrix @ e / (e @ e) > -gamma / 4
-    assert failures <= 54
+    assert failures <= 10
 
 
 @each_search
@@ -271,23 +268,3 @@ def test_the_hamiltonian_never_rises_outside_a_window(method, name):
                 energy = now
                 checked += 1
     assert checked > 300
-
-
-@pytest.mark.parametrize("speed", [1e-3, 0.02], ids=["|v| < s", "|v| >= s"])
-@pytest.mark.parametrize("name", ["quartic", "cubic", "triangle", "exponential"])
-def test_algorithm_6(name, speed):
-    """NCE from the kernel equals the literal transcription, in both of its cases."""
-    f = landscapes.LANDSCAPES[name]()
-    values, vectors = np.linalg.eigh(f.hessian(f.saddles[0]))
-    x, v = f.saddles[0] + 1e-3, speed * vectors[:, 0]
-    bend, length = -values[0] / 4, 0.01
-    p = Parameters(1e-9, agd.settings(1e-2, 0.1, bend, length), None)
-    solver = compose(agd, anc)
-    state = solver.start(ops, p, x.copy(), 0)
-    state = state._replace(phase=GO, descent=state.descent._replace(velocity=v.copy()))
-    points, states = trace(solver, p, state, f, limit=4 if speed < length else 2)
-    asks, (expected, rest) = run(algorithm6.nce(x, v, length), f.value, f.gradient)
-    np.testing.assert_allclose(points[2:], [ask.point for ask in asks] or np.empty((0, 2)))
-    assert not rest.any()
-    assert states[-1].phase in (START, 4)
-    np.testing.assert_allclose(states[-1].x, expected, rtol=0, atol=1e-15)

@@ -3,6 +3,7 @@
 import math
 from array import array
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ class Look(NamedTuple):
     x: Vector
     value: float | None
     gradient: Vector | None
+    norm: float = math.nan
 
 
 class BudgetError(Exception):
@@ -60,6 +62,7 @@ class Run:
             oracle: The user's function.
         """
         self.phases, self.parameters, self.oracle = solver.phases, parameters, oracle
+        self.frugal = SimpleNamespace(**vars(ops) | {"norm": self.norm})
         self.state: State
         self.names: list[str] = []
         self.values, self.norms = array("d"), array("d")
@@ -104,12 +107,14 @@ class Run:
         if self.descend is not None and state.phase == START:
             state.x[:] = self.descend(state.x.copy())
         at, needs, update, sample, size = self.phases[state.phase]
+        here = False
         if needs:
             state = self.draw(state, sample, size)
             point = at(ops, parameters, state)
             here = point is state.x
             self.look(point.copy() if here else point, needs, max_gradients, here, update.__name__)
-        self.state = update(ops, parameters, state, self.value, self.gradient)
+        backend = self.frugal if here else ops
+        self.state = update(backend, parameters, state, self.value, self.gradient)
         if needs & GRADIENT:
             self.iterations += 1
             if callback is not None:
@@ -136,30 +141,38 @@ class Run:
             BudgetError: If that would take one gradient too many.
             NotFiniteError: If the answer is NaN or infinite.
         """
-        if self.oracle.gradients >= max_gradients and self.oracle.costs_gradient(needs):
+        oracle, wanted = self.oracle, needs & GRADIENT
+        if oracle.gradients >= max_gradients and oracle.costs_gradient(needs):
             raise BudgetError
-        if needs & GRADIENT:
+        if wanted:
             self.gradient = None  # make room
+        norm = math.nan
         try:
-            value, gradient = self.oracle.look(point, needs)
-            norm = math.nan if gradient is None else ops.norm(gradient)
-            if gradient is not None and not norm < math.inf and not np.isfinite(gradient).all():
-                raise NotFiniteError(f"{self.oracle.name} returned NaN or infinity")
+            value, gradient = oracle.look(point, needs)
+            if gradient is not None:
+                norm = ops.norm(gradient)
+                if not norm < math.inf and not np.isfinite(gradient).all():
+                    raise NotFiniteError(f"{oracle.name} returned NaN or infinity")
         except NotFiniteError:
             if not needs & TRIAL:
                 raise
             value, gradient, norm = math.inf, np.zeros_like(point), math.nan
-        if gradient is not None and needs & GRADIENT:
+        if wanted:
             self.gradient = gradient
         if value is not None:
             self.value = value
             if value < (math.inf if self.best is None else self.best.fun):
                 self.best = Best(point, value)
         if here:
-            self.iterate = Look(point, value, gradient)
+            self.iterate = Look(point, value, gradient, norm)
         self.values.append(math.nan if value is None else value)
         self.norms.append(norm)
         self.names.append(name)
+
+    def norm(self, x: Vector) -> float:
+        """Give |x|, which is known where x is the gradient at the iterate: kernels only read it."""
+        _, _, gradient, norm = self.iterate
+        return norm if x is gradient else ops.norm(x)
 
     @property
     def history(self) -> History:

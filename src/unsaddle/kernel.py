@@ -16,7 +16,8 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
 
 1. It branches on scalars only, through ``ops.where`` and ``ops.switch``; never in Python on data.
 2. Vectors change only through ``ops`` (see :mod:`unsaddle.ops`), and a consumed one is not read
-   again. The gradient it is given is lent: it may be consumed, but lives until the next look only.
+   again. The gradient it is given is lent until the next look: that at the iterate may be read
+   only, others may be consumed.
 3. What was not asked for is the latest answer there is: a phase that needs a value at a point
    whose gradient was just seen is given both, and one that needs nothing is given both again.
 4. Phases 0 to 15 belong to the descent, 16 and up to the escape. A negative phase ends the run.

@@ -60,6 +60,8 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
             outcome, certificate = run.go(request.limit, callback), undecided(request)
             going = outcome is Outcome.TESTED
     ended = run.state
+    if ended.phase < 0:
+        run.gradient = None  # of use to nobody, and as long as x
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
         certificate = read_search(ended, request.failure_probability, ended.escape.steps)
     at, outcome = _settle(run, outcome, request)

@@ -7,7 +7,7 @@ Differences from the paper:
 
 1. The state keeps x_t and the velocity v_t; z_t = x_t + (1 - theta) v_t is formed to look there.
 2. The inequality that calls for NCE is tested only where it can be seen in floating point:
-   gamma |z - x|^2 > 8 ulp(f). This also covers v = 0, where the printed test reads f <= f.
+   gamma |z - x|^2 > 4 ulp(f(x)) + 4 ulp(f(z)). This also covers v = 0, where print reads f <= f.
 3. Algorithm 6 prints (z_{t+1}, 0) as its output; x_{t+1} is meant.
 4. A start from rest (z = x) looks at one point instead of twice at the same one.
 5. While the method waits for an earlier perturbation (PAGD) the gradient at x is not asked for.
@@ -32,7 +32,7 @@ from unsaddle.kernel import (
     iterate,
 )
 
-LOOK, LOOK_VALUE, REST, PLUS, MINUS = 2, 3, 4, 5, 6
+LOOK, LOOK_VALUE, EXPLOIT, REST, PLUS, MINUS = 2, 3, 4, 5, 6, 7
 
 
 class Memory(NamedTuple):
@@ -83,32 +83,31 @@ def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
 def look_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """v_{t+1} = (z_t - eta g(z_t)) - x_t, and the right-hand side of the NCE test."""
     v, keep = s.descent.velocity, 1 - p.descent.friction
-    found = Memory(
-        velocity=v,
-        ahead=ops.axpy(-p.descent.step, gradient, ops.times(keep, v)),
-        value=value,
-        slope=-keep * ops.dot(gradient, v),
-        gap=keep**2 * ops.dot(v, v),
-    )
+    step = ops.axpy(-p.descent.step, gradient, ops.times(keep, v))
+    slope, gap = -keep * ops.dot(gradient, v), keep**2 * ops.dot(v, v)
     phase = ops.where(s.tolerance < 0, LOOK_VALUE, LOOK)
-    return State(phase, s.x, s.left, found, *s[4:])
+    return State(phase, s.x, s.left, Memory(v, step, value, slope, gap), *s[4:])
 
 
 def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = x_t + v_{t+1}, unless f(x) <= f(z) + <g(z), x - z> - (gamma/2) |x - z|^2."""
-    d, curvature = s.descent, p.descent.nce_curvature * s.descent.gap
-    seen = curvature > 16 * ops.roundoff(s.x) * ops.maximum(abs(value), abs(d.value))
-    bent = seen & (value <= d.value + d.slope - curvature / 2)
+    velocity, step, there, slope, gap = s.descent
+    curvature = p.descent.nce_curvature * gap
+    seen = curvature > 8 * ops.roundoff(s.x) * (abs(value) + abs(there))
+    bent = seen & (value <= there + slope - curvature / 2)
     small = ops.norm(gradient) <= s.tolerance
-    stay = bent | small
-    fast = d.gap >= ((1 - p.descent.friction) * p.descent.nce_length) ** 2
-    left = s.left - 1
-    onward = ops.where(left <= 0, s.report, GO)
-    v = ops.switch(stay, d.velocity, d.ahead)
-    exploit = ops.where(fast, ops.where(s.tolerance < 0, START, REST), PLUS)
-    phase = ops.where(bent, exploit, ops.where(small, s.report, onward))
-    x = ops.axpy(ops.where(stay, 0.0, 1.0), d.ahead, s.x)
-    return State(phase, x, left, Memory(v, v, *d[2:]), *s[4:])
+    stay, left = bent | small, s.left - 1
+    v = ops.switch(stay, velocity, step)
+    x = ops.axpy(ops.where(stay, 0.0, 1.0), step, s.x)
+    phase = ops.where(bent, EXPLOIT, ops.where(small | (left <= 0), s.report, GO))
+    return State(phase, x, left, Memory(v, v, there, slope, gap), *s[4:])
+
+
+def exploit(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Where |v_t| >= s stop, else look at x_t + xi and x_t - xi."""
+    fast = s.descent.gap >= ((1 - p.descent.friction) * p.descent.nce_length) ** 2
+    rest = ops.where(s.tolerance < 0, START, REST)
+    return s._replace(phase=ops.where(fast, rest, PLUS))
 
 
 def aside(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -138,6 +137,7 @@ agd = Part(
         GO: Phase(ahead, BOTH, look_ahead),
         LOOK: Phase(iterate, BOTH, advance),
         LOOK_VALUE: Phase(iterate, VALUE, advance),
+        EXPLOIT: Phase(iterate, NOTHING, exploit),
         REST: Phase(iterate, NOTHING, start),
         PLUS: Phase(aside, VALUE, try_plus),
         MINUS: Phase(aside, VALUE, try_minus),

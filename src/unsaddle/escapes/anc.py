@@ -96,30 +96,22 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
-    e, (radius, error, curvature_tol, rate, needed, _) = s.escape, s.escape.sight
+    zeta, direction, ahead, extent, steps, growth, behind, lowest, seen, leap = s.escape
+    radius, error, curvature_tol, rate, needed, _ = seen
     keep = 1 - p.escape.search_friction
-    bend = ops.axpy(-1.0, e.gradient, gradient)  # H (z - x~)
-    curvature = ops.dot(e.ahead, bend) / e.extent**2
+    bend = ops.axpy(-1.0, zeta, gradient)  # H (z - x~)
+    curvature = ops.dot(ahead, bend) / extent**2
     found = curvature + error <= -p.escape.enough * curvature_tol
     step = ops.where(found, 0.0, p.escape.search_step)
-    x = ops.axpy(-step, bend, e.ahead)
-    z = ops.axpy(1 + keep, x, ops.scale(-keep, e.direction))
-    extent = ops.maximum(ops.norm(z), ops.tiny(z))
-    behind = (1 + step * rate) * e.growth * (e.extent / extent)
-    growth = behind + keep * (behind - e.behind * (e.extent / extent))
-    over = found | (e.steps + 1 >= p.escape.window)
-    after = Memory(
-        gradient=e.gradient,
-        direction=ops.scale(radius / extent, x),
-        ahead=ops.scale(radius / extent, z),
-        extent=radius,
-        steps=e.steps + 1,
-        growth=growth,
-        behind=behind,
-        curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
-        sight=e.sight,
-        leap=e.leap,
-    )
+    x = ops.axpy(-step, bend, ahead)
+    z = ops.axpy(1 + keep, x, ops.scale(-keep, direction))
+    length = ops.norm(z) + ops.tiny(z)
+    before, behind = behind * extent / length, (1 + step * rate) * growth * extent / length
+    growth = behind + keep * (behind - before)
+    lowest = ops.where(curvature < lowest, curvature, lowest)
+    x, z = ops.scale(radius / length, x), ops.scale(radius / length, z)
+    after = Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, seen, leap)
+    over = found | (steps + 1 >= p.escape.window)
     phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 

@@ -78,9 +78,14 @@ def land(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     move = ops.where(leap.unsure, 0.0, ops.where(pays, chosen, 0.0))
     bent = e.curvature + e.sight.error <= -e.sight.curvature_tol / 2
     stays = ops.where(bent, JUMP_FAILED, TESTED)
+    x, landed = ops.axpy(move, e.direction, s.x), move != 0  # then the search's vectors can go
     return s._replace(
-        x=ops.axpy(move, e.direction, s.x),
-        escape=e._replace(leap=Leap(leap.value, lowest, chosen, -leap.reach, False)),
+        x=x,
+        escape=e._replace(
+            gradient=ops.switch(landed, x, e.gradient),
+            direction=ops.switch(landed, x, e.direction),
+            leap=Leap(leap.value, lowest, chosen, -leap.reach, False),
+        ),
         left=1.0,
         tolerance=-1.0,
         report=LANDED,

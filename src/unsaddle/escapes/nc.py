@@ -92,18 +92,12 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     found = curvature + error <= -p.escape.enough * curvature_tol
     step = ops.where(found, 0.0, p.escape.search_step)
     y = ops.axpy(-step / radius, bend, e.direction)
-    length = ops.maximum(ops.norm(y), ops.tiny(y))
+    length = ops.norm(y) + ops.tiny(y)
     growth = e.growth * (1 + step * rate) / length
     over = found | (e.steps + 1 >= p.escape.window)
-    after = Memory(
-        gradient=e.gradient,
-        direction=ops.scale(1 / length, y),
-        steps=e.steps + 1,
-        growth=growth,
-        curvature=ops.where(curvature < e.curvature, curvature, e.curvature),
-        sight=e.sight,
-        leap=e.leap,
-    )
+    lowest = ops.where(curvature < e.curvature, curvature, e.curvature)
+    y = ops.scale(1 / length, y)
+    after = Memory(e.gradient, y, e.steps + 1, growth, lowest, e.sight, e.leap)
     phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 

@@ -48,7 +48,7 @@ def scale(a: float, x: Vector) -> Vector:
 
 def times(a: float, x: Vector) -> Vector:
     """a x, as a new vector."""
-    return np.multiply(x, a)
+    return _SCAL[x.itemsize](a, x.copy())
 
 
 def add(x: Vector, a: float, y: Vector) -> Vector:
