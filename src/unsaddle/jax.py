@@ -1,4 +1,4 @@
-"""``minimize``, ``certify`` and ``find_negative_curvature`` as pure functions on pytrees.
+"""``minimize``, ``certify`` and the like as pure functions on pytrees.
 
 Everything here traces: it may stand under ``jax.jit``, and under ``jax.vmap`` over starts and over
 seeds. Each phase has a ``while_loop`` of its own inside an outer one, so that no loop carries a
@@ -33,10 +33,16 @@ from unsaddle.loops import (
     status,
     tree,
 )
-from unsaddle.methods import find, nearest, override
+from unsaddle.methods import STOCHASTIC, find, nearest, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
+from unsaddle.sampled import minimize_stochastic
 from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings
+
+__all__ = [
+    "Many", "Solution", "Verdict", "certify", "find_negative_curvature", "minimize",
+    "minimize_many", "minimize_stochastic",
+]  # fmt: skip
 
 ENDED = (*ENDS.values(), Outcome.REFUTED)  # where x is the run's, whatever its value
 
@@ -299,6 +305,11 @@ def _request(
     decrease_available: float | None = None,
     **options: float,
 ) -> Request:
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a function that is known from samples only: "
+            f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
+        )
     parameters = find(method).from_theory(
         smoothness=smoothness,
         hessian_lipschitz=hessian_lipschitz,

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from tests.conformance.backends import run_jax, run_numpy, run_optax, run_torch
+from tests.conformance.backends import (
+    run_jax,
+    run_jax_sampled,
+    run_numpy,
+    run_numpy_sampled,
+    run_optax,
+    run_optax_sampled,
+    run_torch,
+    run_torch_sampled,
+)
 from unsaddle import landscapes
 
 WIDE = {"radius": 1e-3}  # over a shorter one, rounding alone turns the direction by more than TOL
@@ -16,7 +25,15 @@ METHODS = {  # a new method joins here
     "neon": WIDE,
     "neon+": WIDE,
 }
-BACKENDS = {"torch": run_torch, "jax": run_jax, "optax": run_optax}  # a new backend here
+SAMPLED = {  # and here one that takes samples
+    "sgd+nc": {"radius": 1e-3, "window": 12, "batch": 1, "search_batch": 1, "check_batch": 1},
+    "psgd": {"radius": 1e-2, "batch": 1},
+}
+BACKENDS = {  # a new backend here
+    "torch": (run_torch, run_torch_sampled),
+    "jax": (run_jax, run_jax_sampled),
+    "optax": (run_optax, run_optax_sampled),
+}
 LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=128)}
 LOOKS = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
@@ -41,15 +58,44 @@ def test_same_queries(method, landscape, backend, monkeypatch):
         "decrease_available": 1.0,
         **METHODS[method],
     }
-    x = tilted_start(f)
-    expected = run_numpy(method, f, x, given, LOOKS, monkeypatch)
-    if backend == "torch":
-        asked = run_torch(method, f, x, given, LOOKS, monkeypatch)
+    same(run_numpy, BACKENDS[backend][0], method, f, tilted_start(f), given, monkeypatch)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("landscape", LANDSCAPES)
+@pytest.mark.parametrize("method", SAMPLED)
+def test_same_queries_of_the_same_samples(method, landscape, backend, monkeypatch):
+    """Where it looks, and at which sample: the last column is the sample's number."""
+    pytest.importorskip(backend)
+    f = LANDSCAPES[landscape]()
+    given = {
+        "smoothness": f.smoothness,
+        "hessian_lipschitz": f.hessian_lipschitz,
+        "stochastic_smoothness": f.smoothness,
+        "variance": 1e-4,
+        "tol": 0.05,
+        **SAMPLED[method],
+    }
+
+    def answer(x, first):
+        """Noise that is a function of the sample's number, and that depends on x too."""
+        space = landscapes.landscape.namespace(x)
+        return f.gradient(x) + 0.01 * space.sin(first + 2.0 * x)
+
+    run, theirs = run_numpy_sampled, BACKENDS[backend][1]
+    same(run, theirs, method, answer, tilted_start(f), given, monkeypatch)
+
+
+def same(run, theirs, method, f, x, given, monkeypatch):
+    """Compare the looks of two backends."""
+    expected = run(method, f, x, given, LOOKS, monkeypatch)
+    if "torch" in theirs.__name__:
+        asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     else:
         import jax
 
         with jax.enable_x64(True):
-            asked = BACKENDS[backend](method, f, x, given, LOOKS, monkeypatch)
+            asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     asked = asked[: len(expected)]
     assert asked.shape == expected.shape
     np.testing.assert_allclose(asked, expected, rtol=0, atol=TOL)
