@@ -83,6 +83,13 @@ def wrong_state():
     )
 
 
+def state_of_another_method():
+    problem = Problem()
+    front.PGDNC(problem.params, **CONSTANTS).load_state_dict(
+        front.ANCGD(problem.params, **CONSTANTS).state_dict()
+    )
+
+
 BAD = {
     complex_parameters: (TypeError, "view_as_real"),
     two_devices: (ValueError, r"cpu, meta.*model\.to"),
@@ -96,7 +103,8 @@ BAD = {
     no_optimiser: (TypeError, r"Escape\(torch\.optim\.Adam"),
     no_closure_for_lbfgs: (TypeError, r"LBFGS needs a closure"),
     no_closure_to_estimate: (TypeError, "smoothness= and hessian_lipschitz="),
-    wrong_state: (ValueError, "not of PGDNC"),
+    wrong_state: (ValueError, "not of PGDNC: pass"),
+    state_of_another_method: (ValueError, "not of PGDNC, but of ANCGD"),
 }
 
 

@@ -147,7 +147,11 @@ class Stepper(torch.optim.Optimizer):
             A dictionary of the form that every torch optimiser gives.
         """
         packed = super().state_dict()
-        numbers: dict[str, Any] = {"looks": self.looks, "value": self._value}
+        numbers: dict[str, Any] = {
+            "optimiser": type(self).__name__,
+            "looks": self.looks,
+            "value": self._value,
+        }
         if self._kernel is not None:
             order = {p: i for i, p in enumerate(self._all())}
             numbers["active"] = [order[p] for p in self._at]
@@ -171,12 +175,15 @@ class Stepper(torch.optim.Optimizer):
         Raises:
             ValueError: If it is not of such an optimiser.
         """
-        super().load_state_dict(state_dict)
-        numbers = self.param_groups[0].pop("unsaddle", None)
-        if numbers is None:
+        name = type(self).__name__
+        saved = state_dict["param_groups"][0].get("unsaddle", {}).get("optimiser")
+        if saved != name:
+            whose = f", but of {saved}" if saved else ""
             raise ValueError(
-                f"state_dict is not of {type(self).__name__}: pass what its state_dict() returned"
+                f"state_dict is not of {name}{whose}: pass what its state_dict() returned"
             )
+        super().load_state_dict(state_dict)
+        numbers = self.param_groups[0].pop("unsaddle")
         self.looks, self._value = numbers["looks"], numbers["value"]
         self._kernel = self.outcome = None
         if "active" in numbers:
