@@ -289,9 +289,9 @@ def test_a_function_without_a_lower_bound_is_said_to_have_none(name: str) -> Non
 def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -> None:
     """Noise of 1e-6 hides what probes of 1e-8 show: gamma is raised, and the claim is true.
 
-    50 seeds each, of which 19 or more leave the saddle; the others end with an honest gamma above
-    its curvature, with a jump that failed, or saying that the gradient is too noisy. If probes were
-    only ever shortened, none would leave.
+    50 seeds each, of which 48 or more leave the saddle; the others say that the gradient is too
+    noisy. If probes were only ever shortened, none would leave; if the first to see no more than
+    the one before ended the lengthening, which noise does by chance, 19 of them.
     """
     left = 0
     for seed in range(50):
@@ -310,7 +310,7 @@ def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -
             left += abs(abs(result.x[1]) - 1) < 1e-3
         else:
             assert result.certificate.holds is not True
-    assert left >= 15
+    assert left >= 45
 
 
 @pytest.mark.parametrize("widest", [1e3, 1e6])

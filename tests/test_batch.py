@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from tests.drive import run_while
 from unsaddle import METHODS, landscapes
-from unsaddle.escapes.neon_plus import CHECK, STEP, VERIFY
-from unsaddle.kernel import BEGIN, GO
+from unsaddle.kernel import BEGIN, GRADIENT, VALUE
+from unsaddle.methods import STOCHASTIC
 from unsaddle.ops import batch
 from unsaddle.ops import numpy as numpy_ops
-from unsaddle.paper.lockstep import KINDS, SEARCH, parameters, trajectory
+from unsaddle.paper.lockstep import KINDS, awake, parameters, trajectory
 from unsaddle.paper.measure import seeds
 
-VALUES = {"eta": 0.05, "r": 0.1, "theta": 0.11, "zeta": 0.8}
+VALUES = {"eta": 0.05, "r": 0.1, "theta": 0.11, "zeta": 0.8, "xi": 0.1, "start": 1, "kick": 0.01}
 
 
 @pytest.mark.parametrize(("method", "nce"), [*((m, 0) for m in KINDS), ("pagd", 1)])
@@ -20,27 +19,43 @@ def test_a_row_of_a_batch_is_the_run_with_its_seed(method, nce, monkeypatch):
     """The NumPy kernel, given a row's noise, ends where the row does; so also where phases part."""
     f, values, steps, m = landscapes.quartic(), VALUES | {"nce": nce}, 25, 6
     numbers = seeds("ours", 3, m)
-    (rows,) = trajectory(method, f, values, [steps], numbers)
-    p = parameters(method, f, values)
-    p = p._replace(escape=p.escape._replace(window=steps))
+    rows = list(trajectory(method, f, values, [10, steps], numbers))[-1]
+    p, solver = parameters(method, f, values), (METHODS | STOCHASTIC)[method].solver
+    for name in ("noise", "uniform"):
+        of_batch = getattr(batch, name)
+
+        def draw(like, seed, j, of_batch=of_batch):
+            return of_batch(like[None], np.array([seed]), j)[0]
+
+        monkeypatch.setattr(numpy_ops, name, draw)
     for seed, row in zip(numbers, rows, strict=True):
-        for name in ("noise", "uniform"):
-            drawn = getattr(batch, name)(np.zeros((1, 2)), np.array([seed]), 1)[0]
-            monkeypatch.setattr(numpy_ops, name, lambda like, seed, j, drawn=drawn: drawn.copy())
-        solver = METHODS[method].solver
         state = solver.start(numpy_ops, p, np.zeros(2), int(seed))
-        state = solver.phases[BEGIN].update(numpy_ops, p, state, 0.0, np.zeros(2))
+        if BEGIN in solver.phases:
+            state = solver.phases[BEGIN].update(numpy_ops, p, state, 0.0, np.zeros(2))
         if method.startswith("neon"):
-            within = np.sqrt(numpy_ops.uniform(np.zeros(2), 0, 1))
+            within = np.sqrt(numpy_ops.uniform(np.zeros(2), seed, 1))
             e = state.escape
             scaled = e._replace(behind=e.behind * within, ahead=e.ahead * within)
             state = state._replace(escape=scaled)
-        searches = KINDS[method].searches
-        within = (SEARCH, CHECK, VERIFY, STEP) if searches else range(BEGIN)
-        state = state._replace(phase=SEARCH if searches else GO, left=steps)
-        _, state = run_while(solver, p, state, f, within)
+        value, gradient = 0.0, np.zeros(2)
+        while awake(KINDS[method], steps, state):
+            phase = solver.phases[state.phase]
+            point = phase.at(numpy_ops, p, state)
+            value = float(f.value(point)) if phase.needs & VALUE else value
+            gradient = f.gradient(point) if phase.needs & GRADIENT else gradient
+            state = phase.update(numpy_ops, p, state, value, gradient.copy())
         alone = KINDS[method].point(state)
         np.testing.assert_allclose(alone, row, rtol=0, atol=1e-9)
+
+
+def test_the_noise_of_the_same_sample_cancels_in_a_search_and_not_in_a_walk():
+    f, numbers = landscapes.quartic(), seeds("ours", 3, 50)
+    for method, same in (("sgd+nc", True), ("psgd", False)):
+        quiet, loud = (
+            next(trajectory(method, f, VALUES | {"sigma": sigma}, [20], numbers))
+            for sigma in (0.0, 1.0)
+        )
+        assert np.allclose(quiet, loud, rtol=0, atol=1e-11) == same
 
 
 def test_noise_depends_on_its_own_seed_alone():

@@ -1,6 +1,7 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,7 @@ START = ["--x0", "1,0", *CONSTANTS]
 def demo(tmp_path, monkeypatch):
     """Make the demo's folder the current one, and forget the module afterwards."""
     (tmp_path / "demo_for_cli.py").write_text(DEMO)
+    (tmp_path / "needy-for-cli.py").write_text("import absent_for_cli")
     (tmp_path / "broken-for-cli.py").write_text("raise ValueError('on import')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -106,6 +108,7 @@ def test_the_table_of_methods_as_json_is_the_table(capsys):
     "text",
     [
         "demo:f --jac demo:gradient",
+        "demo:f",
         "demo:both --jac true",
         "demo:both --jac True",
         "demo_for_cli.py:f --jac demo_for_cli.py:gradient",
@@ -186,29 +189,54 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
     [
         ("", "required: command"),
         ("minimise", "invalid choice: 'minimise'"),
-        ("minimize", "required: fun"),
-        ("minimize demo --x0 1", "'demo' cannot be loaded"),
-        ("minimize demo:absent --x0 1", "has no attribute 'absent'"),
-        ("minimize absent_for_cli:f", "No module named 'absent_for_cli'"),
-        ("minimize absent/for_cli.py:f", "No module named 'for_cli'"),
-        ("minimize broken-for-cli.py:f", "ValueError('on import')"),
-        ("minimize landscape:absent", "'landscape:absent' cannot be loaded"),
-        ("minimize demo:f --x0 1,0", "jac is missing: type --jac MODULE:NAME, or --jac true"),
-        ("minimize demo:f --jac demo:gradient", "x0 is missing: type --x0 1,0"),
-        ("minimize demo:f --jac demo:gradient --x0 1,0 --method ancgd", "smoothness is missing"),
+        ("minimize", "required: FUNCTION"),
+        ("certify", "required: GRADIENT"),
+        ("minimize demo --x0 1", "'demo' is no place of a function: type MODULE:NAME, FILE.py:NA"),
+        ("minimize demo_for_cli.py --x0 1", "is no place of a function: type MODULE:NAME"),
+        ("minimize :f --x0 1", "':f' is no place of a function: type MODULE:NAME"),
+        ("minimize demo: --x0 1", "is no place of a function: type MODULE:NAME"),
+        ("minimize demo:grdient --x0 1", "no 'grdient' in demo_for_cli; did you mean 'gradient'?"),
+        ("minimize absent_for_cli:f", "there is no module 'absent_for_cli'"),
+        ("minimize absent/for_cli.py:f", "there is no file 'absent/for_cli.py'"),
+        ("minimize broken-for-cli.py:f", "does not load: ValueError('on import')"),
+        ("minimize needy-for-cli.py:f", "does not load: ModuleNotFoundError("),
+        ("minimize landscape:quartc", "did you mean 'quartic'? The known ones are quartic, cubic"),
+        ("minimize demo:f --jac demo:gradient", "--x0 is missing: type --x0 1,0"),
+        ("certify demo:gradient", "--x0 is missing: type --x0 1,0"),
+        ("certify demo:f --x0 0,0", "got shape (): is that the value, not the gradient?"),
+        ("certify demo:gradient --x0 nan,0", "--x0 must be finite"),
+        ("certify demo:constant --x0 0,0", "grad must be callable"),
+        ("certify demo:gradient --x0 0,0 --curvature-tol 0", "--curvature-tol 0.0 was passed"),
+        ("certify landscape:quartic --x0 0", "--x0 has 1 numbers, but quartic has 2 variables"),
+        ("minimize demo:both --x0 1,0", "pass --jac True if fun returns (value, gradient)"),
+        ("minimize demo:f --x0 1,0 --method sgd+nc", "call unsaddle.minimize_stochastic"),
+        (
+            "minimize demo:f --jac demo:gradient --x0 1,0 --method ancgd",
+            "--smoothness, --hessian-lipschitz are missing: this method needs them; "
+            "pass --smoothness <a bound>, --hessian-lipschitz <a bound>",
+        ),
         ("minimize demo:constant --jac demo:gradient START", "fun must be callable, got float"),
-        ("minimize demo:f --jac demo:constant START", "jac must be callable"),
-        ("minimize demo:f --jac demo:short START", "shape (1,), expected (2,)"),
+        ("minimize demo:f --jac demo:constant START", "--jac must be callable"),
+        ("minimize demo:f --jac demo:short START", "--jac must return an array of shape (2,)"),
         ("minimize demo:f --jac true START", "fun must return (value, gradient)"),
-        ("minimize landscape:quartic --x0 1,2,3", "x0 has 3 numbers, but quartic has 2"),
-        ("minimize landscape:quartic --x0 1;2", "--x0: invalid point value: '1;2'"),
-        ("minimize landscape:quartic --x0", "--x0: invalid point value: ''"),
+        ("minimize landscape:quartic --x0 1,2,3", "--x0 has 3 numbers, but quartic has 2"),
+        (
+            "minimize landscape:quartic --x0 1;2",
+            "--x0: '1;2' is not a list of numbers: type --x0 1,0",
+        ),
+        ("minimize landscape:quartic --x0", "--x0: '' is not a list of numbers: type --x0 1,0"),
         ("minimize landscape:quartic --method ancdg", "did you mean 'ancgd'"),
         ("minimize landscape:quartic --tol small", "--tol: invalid float value: 'small'"),
-        ("minimize landscape:quartic --tol -1", "tol=-1.0 was passed"),
-        ("minimize landscape:quartic --set window", "--set: invalid setting value: 'window'"),
-        ("minimize landscape:quartic --method ancgd --set windo=5", "did you mean 'window'"),
-        ("minimize landscape:quartic --seed -1", "seed must be a whole number"),
+        ("minimize landscape:quartic --tol -1", "--tol -1.0 was passed"),
+        ("minimize landscape:quartic --set window", "'window' is not NAME=VALUE with a number"),
+        (
+            "minimize landscape:quartic --method ancgd --set windo=5",
+            "did you mean 'window'? --set of",
+        ),
+        ("minimize landscape:quartic --set window=few", "type --set window=0.1"),
+        ("minimize landscape:quartic --set maxiter=9", "pass --max-gradients <a whole number>"),
+        ("minimize landscape:quartic --max-gradients -1", "--max-gradients must be a whole number"),
+        ("minimize landscape:quartic --seed -1", "--seed must be a whole number"),
     ],
 )
 def test_bad_input_is_one_line_and_the_exit_code_2(capsys, text, message):
@@ -230,18 +258,54 @@ def test_what_the_users_function_raises_is_shown_with_its_traceback(capsys, name
     assert err.splitlines()[-1] == last
 
 
-@pytest.mark.parametrize("text", ["demo:f --jac demo:gradient", "demo:both --jac true"])
+@pytest.mark.parametrize("x0", ["[1,0]", "(1, 0)", "1 0", "1e0,0.0"])
+def test_a_point_can_be_written_as_one_likes(capsys, x0):
+    code, out, _ = run(capsys, "certify", "demo_for_cli:gradient", "--x0", x0, "--json")
+    assert (code, json.loads(out)["x"]) == (1, [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "holds"),
+    [
+        ("demo:gradient --x0 0,1", 0, True),
+        ("demo:gradient --x0 0,0", 1, False),
+        ("demo:gradient --x0 0,1 --max-gradients 2 --seed 3 --failure-probability 0.1", 1, None),
+        ("landscape:quartic", 1, False),
+        ("landscape:quartic --x0 -2,0 --curvature-tol 0.1", 0, True),
+    ],
+)
+def test_a_point_is_certified(capsys, text, code, holds):
+    got, out, err = run(capsys, "certify", *words(text), "--json")
+    result = json.loads(out)
+    assert (got, err) == (code, "")
+    assert result["certificate"]["holds"] is holds
+    assert (result["certificate"]["direction"] is None) == (holds is not False)
+    assert result["gradient_norm"] == pytest.approx(0, abs=1e-9)
+    got, out, err = run(capsys, "certify", *words(text))
+    shown = dict(line.split(None, 1) for line in out.splitlines() if not line.startswith(" "))
+    assert (got, err) == (code, "")
+    assert [*shown][:4] == ["certificate", "x", "gradient_norm", "curvature"]
+    assert ("direction" in shown) == (holds is False)
+    assert "nan" not in out
+
+
+def test_ctrl_c_while_certifying_is_quiet(capsys):
+    got, out, err = run(capsys, "certify", "demo_for_cli:interrupted", "--x0", "0,0")
+    assert (got, out, err) == (130, "", "")
+
+
+@pytest.mark.parametrize("text", ["demo:f --jac demo:gradient", "demo:both --jac true", "demo:f"])
 def test_a_terminal_sees_progress_and_then_only_the_result(capsys, monkeypatch, text):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     code, out, err = run(capsys, "minimize", *words(text), *START)
     assert code == 0
     assert out.startswith("outcome")
     assert err.startswith("\r\033[K1 gradients, value ")
-    assert "|gradient| 1" in err
+    assert ("|gradient| 1" in err) == ("--jac" in text)
     assert err.endswith("\r\033[K")
 
 
-@pytest.mark.parametrize("command", [(), ("methods",), ("minimize",)])
+@pytest.mark.parametrize("command", [(), ("methods",), ("minimize",), ("certify",)])
 def test_help_is_there(capsys, command):
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--help"])
@@ -253,7 +317,7 @@ def test_help_is_there(capsys, command):
     [
         (["--version"], 0, f"unsaddle {__version__}"),
         (["minimize", "landscape:quartic"], 0, "outcome        CERTIFIED"),
-        (["minimize", "demo_for_cli:f"], 2, "unsaddle: error: jac is missing"),
+        (["minimize", "demo_for_cli:f"], 2, "unsaddle: error: --x0 is missing"),
     ],
 )
 def test_python_m_unsaddle(demo: Path, argv, code, start):
@@ -262,3 +326,17 @@ def test_python_m_unsaddle(demo: Path, argv, code, start):
     )
     assert done.returncode == code
     assert (done.stdout + done.stderr).startswith(start)
+
+
+def test_nobody_reads_on(demo: Path):
+    """As in ``unsaddle methods | head``: no traceback, and the exit code that a shell gives."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "unsaddle", "methods"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -33,6 +33,13 @@ def test_a_missing_extra_says_what_to_type(module, extra):
     assert f"pip install 'unsaddle[{extra}]'" in done.stderr
 
 
+def test_a_front_end_is_loaded_when_it_is_first_used():
+    done = python(f"{WITHOUT}\nimport unsaddle\nprint(unsaddle.torch)")
+    assert "pip install 'unsaddle[torch]'" in done.stderr
+    done = python("import unsaddle\nprint(unsaddle.keras)")
+    assert "AttributeError: module 'unsaddle' has no attribute 'keras'" in done.stderr
+
+
 def test_the_core_minimises_without_them():
     done = python(
         f"{WITHOUT}\nimport unsaddle\n"

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 
-from unsaddle import METHODS, certify, find_negative_curvature, minimize, scipy_method
+from tests.watched import MEASURED
+from unsaddle import METHODS, Outcome, certify, find_negative_curvature, minimize, scipy_method
 
 NAN, INF = np.nan, np.inf
 EITHER = (TypeError, ValueError)
@@ -83,6 +85,8 @@ BEFORE = named(
         ({"x0": np.array([1, 2], object)}, TypeError, "x0 object"),
         ({"x0": [[1.0], [2.0, 3.0]]}, ValueError, "x0"),
         ({"x0": [1 + 1j, 0]}, TypeError, "x0 complex128 real imaginary"),
+        ({"x0": OptimizeResult(x=np.ones(2))}, TypeError, "x0 result.x"),
+        ({"x0": value}, TypeError, "x0 function first"),
         ({"x0": [0.0, NAN]}, ValueError, "x0 NaN 1"),
         ({"x0": [INF, 0.0]}, ValueError, "x0 infinity 0"),
         ({"fun": None}, TypeError, "fun"),
@@ -93,9 +97,28 @@ BEFORE = named(
         ({"method": "angcd"}, ValueError, "method angcd ancgd"),
         ({"method": "PGD+NC "}, ValueError, "method pgd+nc"),
         ({"method": None}, EITHER, "method None"),
+        ({"method": ["auto"]}, ValueError, "method name"),
+        ({"args": gradient}, TypeError, "args tuple jac= method="),
+        ({"args": "ancgd"}, TypeError, "args tuple ancgd jac= method="),
+        ({"starts": 2.0}, ValueError, "starts number points function 2.0"),
+        ({"starts": []}, ValueError, "starts number points function"),
+        ({"starts": [[1.0, 0.0, 0.0]]}, ValueError, "starts 3 2 x0"),
         ({"windw": 3}, TypeError, "windw window"),
         ({"widow": 3}, TypeError, "widow window"),
-        ({"maxiter": 3}, TypeError, "maxiter"),
+        ({"maxiter": 3}, TypeError, "maxiter max_gradients=<a arguments starts"),
+        ({"maxfun": 3}, TypeError, "maxfun max_gradients"),
+        ({"gtol": 1e-3}, TypeError, "gtol tol=<the"),
+        ({"ftol": 1e-3}, TypeError, "ftol tol=<the"),
+        ({"disp": True}, TypeError, "disp print(result) callback=<a"),
+        ({"hess": gradient}, TypeError, "hess not needed"),
+        ({"hessp": gradient}, TypeError, "hessp not needed"),
+        ({"options": {"maxiter": 3}}, TypeError, "options max_gradients=1000"),
+        ({"constraints": [{"type": "eq"}]}, ValueError, "constraints not supported"),
+        ({"bounds": np.zeros((2, 2))}, ValueError, "bounds not supported"),
+        ({"grad": gradient}, TypeError, "grad jac=<the"),
+        ({"smoothnes": 3}, TypeError, "smoothnes smoothness"),
+        ({"smoothness": None, "smothness": 3}, TypeError, "smothness did mean smoothness"),
+        ({"callbak": print}, TypeError, "callbak callback"),
         ({"window": -1}, ValueError, "window -1"),
         ({"window": NAN}, ValueError, "window nan"),
         ({"window": "9"}, EITHER, "window 9"),
@@ -147,8 +170,10 @@ BEFORE = named(
         ({"max_gradients": "10"}, EITHER, "max_gradients 10"),
         ({"callback": 1}, TypeError, "callback int"),
         ({"callback": [print]}, TypeError, "callback list"),
-        ({"state": "start"}, EITHER, "state"),
-        ({"state": {"phase": 0}}, EITHER, "state"),
+        ({"state": "run.npz"}, TypeError, "state str unsaddle.load(path)"),
+        ({"state": Path("run.npz")}, TypeError, "state unsaddle.load(path)"),
+        ({"state": OptimizeResult()}, TypeError, "state OptimizeResult result.state"),
+        ({"state": {"phase": 0}}, TypeError, "state dict result.state"),
     ]
 )
 
@@ -158,8 +183,9 @@ BEFORE = named(
 def test_known_before_the_first_call(
     method: str, overrides: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
-    missing = any(given is None for given in overrides.values())
-    if method == "auto" and (overrides.keys() & NOT_OF_AUTO or missing):
+    missing = any(given is None for given in overrides.values()) and len(overrides) == 1
+    absent = method in MEASURED and overrides.keys() & NOT_OF_MEASURED
+    if absent or ("auto" in method and missing):
         overrides = {"enough": -1}
         kind, words = ValueError, "enough -1"
     calls: list[Any] = []
@@ -177,11 +203,26 @@ def test_the_baselines_ask_for_decrease_available(method: str) -> None:
         minimize(value, jac=gradient, method=method, **{**GIVEN, "decrease_available": None})
 
 
+@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].constants])
+def test_all_that_is_missing_is_said_at_once(method: str) -> None:
+    needed = METHODS[method].constants
+    with pytest.raises(ValueError, match="are missing") as error:
+        minimize(value, [1.0, 0.0], jac=gradient, method=method)
+    says(error, " ".join((*needed, *(f"{name}=<a" for name in needed))))
+
+
+def test_options_are_those_of_the_method() -> None:
+    for method, own in (("auto", "finest"), ("ancgd", "nce_curvature"), ("pgd", "radius")):
+        with pytest.raises(TypeError) as error:
+            minimize(value, jac=gradient, method=method, **GIVEN, unheard_of=1)
+        says(error, f"unheard_of arguments max_gradients starts {method} {own}")
+
+
 # which function is at fault, overrides, the exception, words of its message
 ANSWERS = named(
     [
         ({"fun": lambda x: np.ones(2)}, TypeError, "fun (2,)"),
-        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,)"),
+        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,) .item()"),
         ({"fun": lambda x: None}, TypeError, "fun NoneType"),
         ({"fun": lambda x: 1j}, TypeError, "fun complex"),
         ({"fun": lambda x: "1.0"}, TypeError, "fun str"),
@@ -189,10 +230,17 @@ ANSWERS = named(
         ({"fun": lambda x: (value(x), gradient(x))}, EITHER, "fun tuple"),
         ({"fun": spoilt(value, 1e-3)}, ValueError, "fun x place copy"),
         ({"jac": lambda x: np.ones(3)}, ValueError, "jac (3,) (2,)"),
-        ({"jac": lambda x: gradient(x)[None]}, ValueError, "jac (1, 2) (2,)"),
-        ({"jac": lambda x: 1.0}, ValueError, "jac (2,)"),
-        ({"jac": lambda x: None}, EITHER, "jac"),
-        ({"jac": lambda x: [1.0, [2.0, 3.0]]}, EITHER, "jac"),
+        ({"jac": lambda x: gradient(x)[None]}, ValueError, "jac (1, 2) (2,) ravel"),
+        ({"jac": lambda x: gradient(x)[:, None]}, ValueError, "jac (2, 1) (2,) ravel"),
+        ({"jac": lambda x: np.eye(2)}, ValueError, "jac (2, 2) (2,)"),
+        ({"jac": lambda x: 1.0}, ValueError, "jac (2,) value"),
+        (
+            {"fun": lambda x: x[0] ** 2, "jac": lambda x: x[0], "x0": [1.0]},
+            ValueError,
+            "jac (1,) np.atleast_1d",
+        ),
+        ({"jac": lambda x: None}, EITHER, "jac None return"),
+        ({"jac": lambda x: [1.0, [2.0, 3.0]]}, EITHER, "jac value gradient"),
         ({"jac": lambda x: ["1", "2"]}, TypeError, "jac real"),
         ({"jac": lambda x: [None, None]}, TypeError, "jac real object"),
         ({"jac": lambda x: gradient(x) + 0j}, TypeError, "jac complex128"),
@@ -220,7 +268,7 @@ def test_known_from_the_first_answer(
 ) -> None:
     calls: list[Any] = []
     call: dict[str, Any] = {**GIVEN, "fun": value, "jac": gradient, "method": method, **overrides}
-    fault = "fun" if "fun" in overrides else "jac"
+    fault = "jac" if words.startswith("jac") else "fun"
     with pytest.raises(kind) as error:
         minimize(**{**call, fault: counted(call[fault], calls)})
     says(error, words)
@@ -243,7 +291,7 @@ def test_a_state_of_another_run_is_refused() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_numpy_numbers_are_numbers(method: str) -> None:
     given = {**GIVEN, "curvature_tol": 0.25, "failure_probability": 0.5, "seed": 3}
-    given |= {} if method == "auto" else {"window": 20}
+    given |= {} if method in MEASURED else {"window": 20}
     kinds = {int: np.int64, float: np.float64}
     scalars = {k: kinds.get(type(v), lambda v: v)(v) for k, v in given.items()}
     plain, numpy = (
@@ -254,7 +302,7 @@ def test_numpy_numbers_are_numbers(method: str) -> None:
     np.testing.assert_array_equal(plain.history.gradient_norm, numpy.history.gradient_norm)
 
 
-NOT_OF_AUTO = {"windw", "widow", "window", "radius"}
+NOT_OF_MEASURED = {"windw", "widow", "window", "radius"}
 SEARCH = named(
     [
         ({"grad": None}, TypeError, "grad None"),
@@ -266,6 +314,14 @@ SEARCH = named(
         ({"x": None}, TypeError, "x"),
         ({"x": [1j, 0]}, TypeError, "x complex128"),
         ({"x": [0.0, NAN]}, ValueError, "x NaN 1"),
+        ({"x": OptimizeResult(x=np.ones(2))}, TypeError, "x result.x"),
+        ({"grad": [0.0, 1.0], "x": gradient}, TypeError, "x function first"),
+        ({"jac": gradient}, TypeError, "jac grad=<the curvature_tol"),
+        ({"fun": value}, TypeError, "fun not needed grad=<the"),
+        ({"x0": [0.0, 1.0]}, TypeError, "x0 x=<the"),
+        ({"tol": 1e-3}, TypeError, "tol curvature_tol=<the"),
+        ({"args": (1,)}, TypeError, "args lambda"),
+        ({"curvature_to": 1}, TypeError, "curvature_to did mean curvature_tol"),
         ({"method": "acn"}, ValueError, "method acn anc"),
         ({"curvature_tol": 0}, ValueError, "curvature_tol 0"),
         ({"curvature_tol": -1.0}, ValueError, "curvature_tol -1.0"),
@@ -301,21 +357,45 @@ def test_a_search_knows_before_the_first_call(
     assert not calls
 
 
+@pytest.mark.parametrize("search", [certify, find_negative_curvature])
 @pytest.mark.parametrize(
     ("grad", "kind", "words"),
     [
         (lambda x: np.ones(3), ValueError, "grad (3,) (2,)"),
-        (lambda x: 1.0, ValueError, "grad (2,)"),
+        (value, ValueError, "grad (2,) value not gradient"),
+        (lambda x: None, ValueError, "grad None return"),
+        (lambda x: gradient(x)[:, None], ValueError, "grad (2, 1) ravel"),
+        (lambda x: (value(x), gradient(x)), ValueError, "grad value gradient"),
         (lambda x: gradient(x) + 0j, TypeError, "grad complex128"),
         (lambda x: np.float32(gradient(x)), TypeError, "grad float32 float64"),
         (lambda x: gradient(x) * NAN, ArithmeticError, "grad NaN"),
         (spoilt(gradient, 1e-3), ValueError, "grad x place copy"),
     ],
 )
-def test_a_search_names_grad(grad: Any, kind: type[Exception], words: str) -> None:
+def test_a_search_names_grad(
+    search: Callable[..., Any], grad: Any, kind: type[Exception], words: str
+) -> None:
     with pytest.raises(kind) as error:
-        certify(grad, np.zeros(2))
+        search(grad, np.zeros(2))
     says(error, words)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("x0", [[1.0, 0.5], [1.0, 0.0], [0.0, 0.9]])
+def test_a_gradient_of_the_wrong_sign_is_suspected(method: str, x0: list[float]) -> None:
+    wrong = {**GIVEN, "x0": x0, "jac": lambda x: -gradient(x)}
+    result = minimize(value, method=method, **wrong)
+    assert not result.success
+    assert "scipy.optimize.check_grad(fun, jac, x0)" in result.message
+    right = minimize(value, method=method, **{**wrong, "jac": gradient})
+    assert "check_grad" not in right.message
+
+
+def test_a_descent_that_stops_early_is_told_from_a_wrong_gradient() -> None:
+    result = minimize(value, [1.0, 0.5], jac=gradient, descent=lambda x: x)
+    assert result.outcome is Outcome.STALLED
+    assert "give it a smaller tolerance" in result.message
+    assert "check_grad" not in result.message
 
 
 @pytest.mark.parametrize(
@@ -333,6 +413,44 @@ def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> 
     method = scipy_method("ancgd", smoothness=6.0, hessian_lipschitz=9.0)
     with pytest.raises(ValueError, match=f"{next(iter(limits))} are not supported"):
         scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
+
+
+EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
+
+
+@pytest.mark.parametrize(
+    ("jac", "given"),
+    [
+        (gradient, {}),
+        (gradient, {"tol": 1e-3, **EMPTY}),
+        (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
+        (gradient, {"hess": lambda x: np.eye(2)}),
+        (None, {}),
+        (True, {"callback": lambda xk: None}),
+        (gradient, {"callback": lambda intermediate_result: None}),
+    ],
+)
+@pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
+def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
+    """As SciPy passes things on; without any option even ``minimize`` itself will do."""
+    if method is minimize and given.get("hess"):
+        pytest.skip("minimize itself says that it needs none")
+    fun = (lambda x: (value(x), gradient(x))) if jac is True else value
+    result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
+    assert result.success
+    assert result.fun == pytest.approx(-0.25)
+
+
+def test_what_scipy_does_not_say_does_not_hide_what_was_said_before() -> None:
+    seen: list[Any] = []
+    method = scipy_method(callback=lambda xk: seen.append(xk), jac="3-point")
+    assert scipy_minimize(value, [1.0, 0.0], method=method).success
+    assert seen
+
+
+@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}])
+def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
+    assert minimize(value, [1.0, 0.0], jac=gradient, **empty).success
 
 
 def test_scipy_method_knows_its_name_at_once() -> None:

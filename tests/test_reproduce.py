@@ -1,6 +1,7 @@
 """The paper, reproduced: probabilities, verdicts, the page in a browser, and every way to fail."""
 
 import errno
+import inspect
 import json
 import os
 import re
@@ -29,7 +30,10 @@ EXPECTED = [
     ("fig1", "ours", {}, 0.027),
     ("fig1", "ours", {"extract": 0.25}, 1.0),
     ("fig2", "theirs", {}, 0.59),
+    ("fig2", "theirs", {"kick": 0.0, "sigma": 0.5}, 0.59),
+    ("fig2", "theirs", {"kick": 2e-4}, 1.0),
     ("fig2", "ours", {"start": 0}, 0.170),
+    ("fig2", "ours", {"start": 0, "sigma": 0.5}, 0.170),
     ("fig2", "ours", {"start": 1}, 0.025),
     ("fig4", "theirs", {"theta": 0.111}, 0.021),
     ("fig4", "theirs", {"theta": 0.3}, 0.231),
@@ -94,7 +98,7 @@ def small():
 
 
 def ninth():
-    """A ninth figure: fewer than 25 lines."""
+    """A ninth figure."""
     given = {"eta": 0.01, "r": 0.1}
     panel = declare.panel_on(
         landscapes.triangle(),
@@ -114,6 +118,7 @@ def ninth():
 
 
 def test_a_ninth_figure_is_a_declaration(tmp_path, monkeypatch, small):
+    assert len(inspect.getsource(ninth).splitlines()) < 25
     monkeypatch.setitem(figures.FIGURES, "fig9", ninth)
     result = jobs.figure("fig9", tmp_path, 0)
     assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".pdf", ".png"}
@@ -165,23 +170,32 @@ addEventListener("load", () => {
   button.click(); seen.up = column(4).map(Number);
   button.click(); seen.down = column(4).map(Number);
   document.querySelectorAll("#claims-table th button")[0].click(); seen.names = column(0);
-  document.body.setAttribute("data-seen", JSON.stringify(seen));
+  parent.postMessage(JSON.stringify(seen), "*");
 });
 </script>"""
+FRAME = """<!doctype html><meta name="color-scheme" content="light dark">
+<script>onmessage = event => document.body.setAttribute("data-seen", event.data);</script>
+<body><iframe src="watched.html" width="{}" height="800"></iframe></body>"""
 
 
-def browse(folder, tmp_path, *options):
-    """Open the report in Chromium, with a script that says what it sees; give that and the log."""
-    page = folder / "watched.html"
+def browse(folder, tmp_path, width, *options):
+    """Open the report in Chromium, with a script that says what it sees; give that and the log.
+
+    In a frame, as a window is never narrower than 500.
+    """
+    page, frame = folder / "watched.html", folder / "frame.html"
     page.write_text((folder / "index.html").read_text().replace("</body>", SCRIPT + "</body>"))
+    frame.write_text(FRAME.format(width))
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--hide-scrollbars",
-        *options, "--dump-dom", page.as_uri(),
+        "--window-size=1400,900", "--virtual-time-budget=5000", *options, "--dump-dom",
+        frame.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     page.unlink()
+    frame.unlink()
     seen = re.search(r'data-seen="([^"]*)"', done.stdout)
     assert seen, done.stderr[-2000:]
     return json.loads(seen[1].replace("&quot;", '"')), done.stderr
@@ -190,14 +204,15 @@ def browse(folder, tmp_path, *options):
 DARK = "--blink-settings=preferredColorScheme=0"
 
 
+LIGHT_OR_DARK = {(): "rgb(255, 255, 255)", (DARK,): "rgb(20, 25, 29)"}
+
+
 @needs_chromium
-@pytest.mark.parametrize(
-    ("size", "options", "colour"),
-    [("1280,900", (), "rgb(255, 255, 255)"), ("390,800", (DARK,), "rgb(20, 25, 29)")],
-    ids=["desk, light", "phone, dark"],
-)
-def test_the_page_in_a_browser(report, tmp_path, size, options, colour):
-    seen, log = browse(report[0], tmp_path, f"--window-size={size}", *options)
+@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
+@pytest.mark.parametrize(("options", "colour"), LIGHT_OR_DARK.items(), ids=["light", "dark"])
+def test_the_page_in_a_browser(report, tmp_path, width, options, colour):
+    seen, log = browse(report[0], tmp_path, width, *options)
+    assert seen["width"] == width
     assert "CONSOLE" not in log
     assert seen["pictures"] == [True] * 2
     assert seen["wide"] <= 0, f"wider than the window of {seen['width']}"
@@ -229,6 +244,24 @@ def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):
     (tmp_path / "data" / "quick.csv").unlink()
     reproduce.reproduce([], tmp_path, 1, False)
     assert len(counted) == 4
+
+
+def test_an_interrupted_run_goes_on_from_what_is_finished(tmp_path, counted, capsys, monkeypatch):
+    def interrupted(folder, seed):
+        (folder / "half.csv").write_text("a")
+        raise KeyboardInterrupt
+
+    planned = {**reproduce.JOBS, "slow": reproduce.Planned(interrupted, 2.0)}
+    monkeypatch.setattr(reproduce, "JOBS", planned)
+    command = ["reproduce", "--output", str(tmp_path)]
+    assert main([*command, "quick"]) == 0
+    assert main([*command, "slow"]) == 130
+    assert "type the same again" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("half.csv"))
+    monkeypatch.setitem(planned, "slow", planned["quick"])
+    assert main([*command, "slow"]) == 0
+    assert main([*command, "quick"]) == 0
+    assert len(counted) == 2  # one of each
 
 
 def test_an_unknown_name_lists_the_known_ones(capsys, tmp_path):

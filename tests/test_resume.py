@@ -1,13 +1,25 @@
 """A run that was stopped and goes on is the run that was not stopped."""
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.watched import Calls, at_call, each_form, each_method, ended, fine, of, same, solve
+from tests.watched import (
+    START,
+    Calls,
+    at_call,
+    each_form,
+    each_method,
+    ended,
+    fine,
+    of,
+    same,
+    solve,
+)
 from unsaddle import Outcome, load, save
 
 
@@ -66,7 +78,7 @@ def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
         state = solve(method, form, [], max_gradients=k).state
         result = solve(method, form, [], x0=[9, 9], state=state, max_gradients=0)
         assert result.outcome is Outcome.BUDGET or state.state.phase < 0
-        if method != "auto":  # which may have looked at a lower point on the way
+        if "auto" not in method:  # which may have looked at a lower point on the way
             assert np.array_equal(result.x, state.state.x)
     full = solve(method, form, [])
     again = solve(method, form, [], x0=[9, 9], state=full.state)
@@ -82,6 +94,47 @@ def test_a_file_keeps_every_bit(method: str, dtype: Any, tmp_path: Path) -> None
         state = solve(method, "apart", [], x0=x0, max_gradients=k).state
         save(state, tmp_path / "run.npz")
         assert bits(load(tmp_path / "run.npz")) == bits(state)
+
+
+def alone(path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, START)
+
+
+FILES: dict[str, Callable[[Path, bytes], Any]] = {  # writes a file that is no checkpoint
+    "nothing": lambda path, good: path.write_bytes(b""),
+    "text": lambda path, good: path.write_text("state"),
+    "half": lambda path, good: path.write_bytes(good[: len(good) // 2]),
+    "damaged": lambda path, good: path.write_bytes(good[:200] + bytes(60) + good[260:]),
+    "pickle": lambda path, good: path.write_bytes(pickle.dumps(START)),
+    "objects": lambda path, good: np.savez(path, method=np.array([{}], object)),
+    "others": lambda path, good: np.savez(path, x=START),
+    "array": lambda path, good: alone(path),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_that_is_no_checkpoint_is_named_without_advice_to_unpickle(
+    kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.npz"
+    save(solve("auto", "apart", [], max_gradients=3).state, path)
+    FILES[kind](path, path.read_bytes())
+    with pytest.raises(ValueError, match=r"not a checkpoint of unsaddle, .*\.save wrote") as error:
+        load(path)
+    assert "run.npz" in str(error.value)
+    assert "pickle" not in str(error.value)
+
+
+def test_a_slip_in_save_or_load_says_what_to_type(tmp_path: Path) -> None:
+    result = solve("auto", "apart", [], max_gradients=3)
+    for wrong in ((result, "run.npz"), ("run.npz", result.state)):
+        with pytest.raises(TypeError, match=r"unsaddle\.save\(result\.state, 'run\.npz'\)"):
+            save(*wrong)
+    with pytest.raises(FileNotFoundError, match=r"absent\.npz"):
+        load(tmp_path / "absent.npz")
+    with pytest.raises(TypeError, match="not Checkpoint"):
+        load(result.state)
 
 
 @each_method

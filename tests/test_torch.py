@@ -141,10 +141,23 @@ def test_state_dict_resumes_bit_for_bit(cls, share):
 
 
 @each
+def test_a_run_that_has_ended_stays_ended(cls):
+    problem = Problem()
+    opt = run(make(cls, problem), problem)
+    again = make(cls, problem)
+    again.load_state_dict(copy.deepcopy(opt.state_dict()))
+    assert again.outcome is opt.outcome
+    assert str(again.certificate) == str(opt.certificate)
+    before = [p.detach().clone() for p in problem.params]
+    again.step(problem.closure)
+    assert all(map(torch.equal, before, [p.detach() for p in problem.params]))
+
+
+@each
 def test_state_dict_moves_to_another_precision(cls):
     problem = Problem()
     opt = make(cls, problem)
-    for _ in range(10 if cls is front.Auto else 45):
+    for _ in range(10 if cls.__name__.endswith("Auto") else 45):
         opt.step(loss=problem.closure())
     single = Problem(torch.float32)
     with opt.iterate():

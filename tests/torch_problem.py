@@ -8,6 +8,8 @@ CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 KICK = {"decrease_available": 1.0, "window": 15, "radius": 0.1, "decrease": 1e-3}
 EASY = {
     front.Auto: {},
+    front.AGDAuto: {},
+    front.AGDLanczos: {},
     front.PGD: KICK,
     front.PAGD: KICK,
     front.PGDNC: {},

@@ -14,11 +14,15 @@ KICK = {"decrease_available": 1.0, "window": 15, "radius": 0.1, "decrease": 1e-3
 FAST = {"step": 0.16, "friction": 0.2, "nce_length": 0.05}
 OPTIONS: dict[str, dict[str, Any]] = {
     "auto": {},
+    "agd-auto": {},
     "pgd": KICK,
     "pagd": KICK | FAST,
     "pgd+nc": {},
     "ancgd": FAST | {"search_step": 0.16, "search_friction": 0.2},
+    "agd+lanczos": FAST,
 }
+# no window, no radius; a jump that is undefined is shortened
+MEASURED = ("auto", "agd-auto", "agd+lanczos")
 START = np.array([1.0, 0.0])  # descent from here leads to the saddle
 each_method = pytest.mark.parametrize("method", OPTIONS)
 each_form = pytest.mark.parametrize("form", ["apart", "together"])  # jac, or jac=True

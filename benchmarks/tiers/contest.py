@@ -1,7 +1,9 @@
-"""The contestants: ``auto`` and SciPy's methods, each on the same oracle, judged by one Hessian."""
+"""The contestants, each on the same oracle, judged by one Hessian: ours, and their peers."""
 
 import time
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +17,35 @@ TOL = 1e-5
 LIMIT = 20_000
 TIGHT = 1e-30  # below every norm: the oracle stops them, not they themselves
 MEMORY = "L-BFGS-B, 20 pairs"
-PEERS: dict[str, tuple[dict[str, Any], bool]] = {  # options, and whether they take H v
-    "L-BFGS-B": ({"ftol": 0.0, "gtol": TIGHT, "maxfun": 10**6}, False),
-    MEMORY: ({"ftol": 0.0, "gtol": TIGHT, "maxfun": 10**6, "maxcor": 20}, False),
-    "BFGS": ({"gtol": TIGHT}, False),
-    "CG": ({"gtol": TIGHT}, False),
-    "Newton-CG": ({"xtol": TIGHT}, True),
-    "trust-ncg": ({"gtol": TIGHT}, True),
-    "trust-krylov": ({"gtol": TIGHT}, True),
+OURS = ("auto", "agd-auto")
+
+
+class Peer(NamedTuple):
+    """One line of the table of peers."""
+
+    package: str
+    method: str
+    options: dict[str, Any]
+    curved: bool  # whether it takes H v
+
+
+PEERS = {
+    "L-BFGS-B": Peer("scipy", "L-BFGS-B", {"ftol": 0.0, "gtol": TIGHT, "maxfun": 10**6}, False),
+    MEMORY: Peer(
+        "scipy", "L-BFGS-B", {"ftol": 0.0, "gtol": TIGHT, "maxfun": 10**6, "maxcor": 20}, False
+    ),
+    "BFGS": Peer("scipy", "BFGS", {"gtol": TIGHT}, False),
+    "CG": Peer("scipy", "CG", {"gtol": TIGHT}, False),
+    "Newton-CG": Peer("scipy", "Newton-CG", {"xtol": TIGHT}, True),
+    "trust-ncg": Peer("scipy", "trust-ncg", {"gtol": TIGHT}, True),
+    "trust-krylov": Peer("scipy", "trust-krylov", {"gtol": TIGHT}, True),
+    "torch l-bfgs": Peer(
+        "torchmin", "l-bfgs", {"gtol": TIGHT, "xtol": TIGHT, "gtd_tol": TIGHT}, False
+    ),
+    "torch newton-cg": Peer("torchmin", "newton-cg", {"xtol": TIGHT}, True),
 }
-RIVALS = [method for method in PEERS if method != MEMORY]
+MISSING = {each.package for each in PEERS.values() if find_spec(each.package) is None}
+RIVALS = [name for name, each in PEERS.items() if name != MEMORY and each.package not in MISSING]
 
 
 class Row(NamedTuple):
@@ -49,12 +70,13 @@ class Row(NamedTuple):
     note: str
 
 
-def auto(problem: Problem, seed: int) -> Row:
+def own(problem: Problem, seed: int, method: str = "auto") -> Row:
     """Run ``unsaddle.minimize`` with nothing but a function and its gradient."""
     oracle, began = Oracle(problem, 0.0, LIMIT + 1), time.perf_counter()
     result = unsaddle.minimize(
         oracle.value,
         problem.start(seed),
+        method=method,
         jac=oracle.probe,
         tol=TOL,
         seed=seed,
@@ -68,7 +90,7 @@ def auto(problem: Problem, seed: int) -> Row:
         problem.name,
         problem.n,
         seed,
-        "auto",
+        method,
         result.outcome.name,
         float(np.linalg.norm(problem.gradient(result.x))),
         *spectrum(problem, result.x),
@@ -85,26 +107,19 @@ def auto(problem: Problem, seed: int) -> Row:
 
 
 def peer(problem: Problem, seed: int, method: str) -> Row:
-    """Run one of SciPy's methods until its gradient is within tol."""
-    options, curved = PEERS[method]
+    """Run a method of another package until its gradient is within tol."""
+    package, name, options, curved = PEERS[method]
     oracle, outcome, x = Oracle(problem, TOL, LIMIT), "STOPPED", problem.start(seed)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            x = scipy_minimize(
-                oracle.value,
-                x,
-                jac=oracle.gradient,
-                hessp=oracle.curve if curved else None,
-                method=method.split(",")[0],
-                options=options | {"maxiter": 10**6},
-            ).x
+            x = RUNNERS[package](oracle, x, name, options, curved)
         except ReachedError:
             x, outcome = oracle.x, "REACHED"
         except SpentError:
             x, outcome = oracle.x, "BUDGET"
-        except (ArithmeticError, ValueError) as error:
+        except (ArithmeticError, RuntimeError, ValueError) as error:
             x, outcome = oracle.x, type(error).__name__
     return Row(
         problem.name,
@@ -124,6 +139,26 @@ def peer(problem: Problem, seed: int, method: str) -> Row:
         time.perf_counter() - began,
         "",
     )
+
+
+def scipy(oracle: Oracle, x: Array, method: str, options: dict[str, Any], curved: bool) -> Array:
+    """Run one of SciPy's methods until the oracle stops it."""
+    return scipy_minimize(
+        oracle.value,
+        x,
+        jac=oracle.gradient,
+        hessp=oracle.curve if curved else None,
+        method=method,
+        options=options | {"maxiter": 10**6},
+    ).x
+
+
+def torchmin(*given: Any) -> Array:
+    """Run one of pytorch-minimize's methods until the oracle stops it."""
+    return import_module("benchmarks.tiers.torch_peer").torchmin(*given)
+
+
+RUNNERS = {"scipy": scipy, "torchmin": torchmin}
 
 
 def spectrum(problem: Problem, x: Array) -> tuple[float | None, float | None]:

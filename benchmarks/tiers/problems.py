@@ -175,22 +175,24 @@ def escape() -> list[Problem]:
     ]
 
 
-def ring(n: int) -> Problem:
+def ring(n: int, coupling: float = 0.1, kind: str = "weakly") -> Problem:
     """A ring of coupled double wells, from its saddle at the origin, in O(n)."""
 
     def value(x: Array) -> Any:
         gap = x - np.roll(x, -1)
-        return float(((x * x - 1) ** 2).sum() / 4 + (gap * gap).sum() / 2)
+        return float(((x * x - 1) ** 2).sum() / 4 + coupling * (gap * gap).sum() / 2)
 
     def gradient(x: Array) -> Array:
-        return x * x * x + x - np.roll(x, 1) - np.roll(x, -1)
+        return x * x * x - x + coupling * (2 * x - np.roll(x, 1) - np.roll(x, -1))
 
-    return Problem("coupled double wells", n, value, gradient, None, lambda seed: np.zeros(n))
+    name = f"double wells, {kind} coupled"
+    return Problem(name, n, value, gradient, None, lambda seed: np.zeros(n))
 
 
-def dense(n: int) -> Problem:
-    """sum d_i x_i^2/2 + sum x_i^4/16, the d_i evenly from -0.01 to 1, from the saddle at 0."""
-    d = np.linspace(-0.01, 1.0, n)
+def dense(n: int, negative: float = 0.0, kind: str = "one") -> Problem:
+    """sum d_i x_i^2/2 + x_i^4/16, from the saddle at 0; the d_i evenly up to 1, d_1 below 0."""
+    d = np.linspace(negative, 1.0, n)
+    d[0] = negative or -0.1
 
     def value(x: Array) -> Any:
         square = x * x
@@ -199,7 +201,13 @@ def dense(n: int) -> Problem:
     def gradient(x: Array) -> Array:
         return x * (d + x * x / 4)
 
-    return Problem("dense spectrum", n, value, gradient, None, lambda seed: np.zeros(n))
+    name = f"dense spectrum, {kind} below zero"
+    return Problem(name, n, value, gradient, None, lambda seed: np.zeros(n))
 
 
-FAMILIES: tuple[Callable[[int], Problem], ...] = (ring, dense)
+FAMILIES: dict[Callable[[int], Problem], int] = {  # and the largest n
+    ring: 10**6,
+    dense: 10**6,
+    lambda n: ring(n, 1.0, "strongly"): 10**4,
+    lambda n: dense(n, -0.01, "1 %"): 10**4,
+}

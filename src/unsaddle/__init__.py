@@ -1,5 +1,8 @@
 """Gradients in, a minimum out, and the proof with it."""
 
+import importlib
+from typing import Any
+
 from unsaddle.certificate import Certificate
 from unsaddle.certify import certify, find_negative_curvature
 from unsaddle.checkpoint import load, save
@@ -24,3 +27,10 @@ __all__ = [
     "save",
     "scipy_method",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load ``unsaddle.torch``, ``unsaddle.jax`` and ``unsaddle.optax`` when first used."""
+    if name in ("torch", "jax", "optax"):
+        return importlib.import_module(f"unsaddle.{name}")
+    raise AttributeError(f"module 'unsaddle' has no attribute {name!r}")

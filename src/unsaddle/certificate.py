@@ -139,25 +139,32 @@ class Certificate:
     direction: Any
     """The direction in which the curvature is below -curvature_tol/2, if the claim is refuted."""
     gradients: int
-    """Gradients that this search took."""
+    """Gradients that this search took, those that found how far to probe among them."""
     note: str
     """How the claim was reached, and every caveat."""
+    share: float = 1.0
+    """The same as a share of all gradients of the run; 1 where the search was all there was."""
+
+    def __bool__(self) -> bool:
+        """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""
+        return self.holds is True
 
     def __str__(self) -> str:
         """Say it in one sentence."""
         if math.isnan(self.curvature_tol):
             return f"undecided: nothing is known of the curvature. {self.note}".strip()
-        claim = f"lambda_min > -{_up(self.curvature_tol)}"
+        claim = f"lambda_min > -{rounded_up(self.curvature_tol)}"
         verdict = {
             True: f"certified: {claim}, wrong with probability at most "
-            f"{_up(self.failure_probability)}",
+            f"{rounded_up(self.failure_probability)}",
             False: f"refuted: curvature {self.curvature:.3g} along the direction found",
             None: f"undecided: {claim} was neither certified nor refuted",
         }[self.holds]
-        return f"{verdict} ({self.gradients} gradients). {self.note}".strip()
+        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        return f"{verdict} ({cost}). {self.note}".strip()
 
 
-def _up(number: float) -> str:
+def rounded_up(number: float) -> str:
     """Write a bound with three digits, never smaller than it is."""
     shown = f"{number:.3g}"
     return (

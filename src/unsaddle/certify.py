@@ -4,13 +4,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from unsaddle.certificate import Certificate
+from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.descents.gd import gd
 from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.stride import MEASURE
+from unsaddle.hints import SEARCHED, knowing
 from unsaddle.kernel import (
     BEGIN,
     BLIND,
@@ -31,6 +33,7 @@ from unsaddle.theory import check
 
 SEARCHES: dict[str, Part] = {"lanczos": lanczos, "anc": anc, "nc": nc}
 SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by
+WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
 NOTES = {
     True: "rigorous against any gradient error up to the floor.",
     False: "practical: gradient errors are rounding, not malice.",
@@ -43,6 +46,7 @@ WHY = {
 }
 
 
+@knowing(SEARCHED)
 def certify(
     grad: Callable[[Vector], Any],
     x: Any,
@@ -74,6 +78,7 @@ def certify(
     )
 
 
+@knowing(SEARCHED)
 def find_negative_curvature(
     grad: Callable[[Vector], Any],
     x: Any,
@@ -208,10 +213,7 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
         The settings.
     """
     e, seen = state.escape, state.escape.sight
-    k = e.steps
-    row = abs(e.diagonal[:k]) + e.beside[:k]
-    row[1:] += e.beside[: k - 1]
-    smoothness = max(SPREAD * float(row.max()), 4 * seen.error, ops.sqrt(ops.tiny(state.x)))
+    smoothness = max(SPREAD * _largest(e), 4 * seen.error, ops.sqrt(ops.tiny(state.x)))
     gamma = min(float(seen.curvature_tol), smoothness)
     rate = smoothness / gamma
     decades = math.log(10 * seen.needed * (1 + state.episode) ** 2)
@@ -231,6 +233,14 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
     )
 
 
+def _largest(e: Any) -> float:
+    """Bound the largest curvature that Lanczos has met, by the rows of its matrix."""
+    k = e.steps
+    row = abs(e.diagonal[:k]) + e.beside[:k]
+    row[1:] += e.beside[: k - 1]
+    return float(row.max(initial=0.0))
+
+
 def read_search(state: State, failure_probability: float, gradients: int) -> Certificate:
     """Say what a search has shown.
 
@@ -247,16 +257,18 @@ def read_search(state: State, failure_probability: float, gradients: int) -> Cer
     holds = True if state.phase == CERTIFIED else False if refuted else None
     notes = [WHY.get(state.phase, "The budget did not suffice.")]
     if holds is not None:
-        kind = "Lanczos" if hasattr(e, "basis") else "Growth"
+        kind = "Lanczos" if isinstance(e, krylov.Memory) else "Growth"
         mode = NOTES[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
         notes = [f"{kind} certificate, {mode}"] if holds else []
     if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
         notes.append(
-            f"curvature_tol was raised from {seen.asked:.3g} to {seen.curvature_tol:.3g}: "
+            f"curvature_tol was raised from {seen.asked:.3g} to {rounded_up(seen.curvature_tol)}: "
             "floating point cannot see less."
         )
+    if holds and hasattr(e, "basis") and seen.curvature_tol > WEAK * _largest(e):
+        notes.append(f"It is weak: the largest curvature met is {_largest(e):.3g}.")
     lowest = e.curvature
-    if lowest == math.inf and hasattr(e, "basis") and e.steps:
+    if lowest == math.inf and isinstance(e, krylov.Memory) and e.steps:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,

@@ -23,6 +23,11 @@ class Checkpoint(NamedTuple):
     value: float
     gradient: Vector | None
 
+    def __repr__(self) -> str:
+        """Say what it is, not what is in it."""
+        size = f"{self.state.x.size} variable{'s' * (self.state.x.size != 1)}"
+        return f"checkpoint of {self.method!r} with {size}, for unsaddle.minimize(..., state=...)"
+
 
 def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
     """Write a checkpoint to a file, whole or not at all.
@@ -35,7 +40,10 @@ def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
         TypeError: If it is not a checkpoint.
     """
     if not isinstance(checkpoint, Checkpoint):
-        raise TypeError(f"save takes result.state, got {type(checkpoint).__name__}")
+        raise TypeError(
+            f"save takes result.state and then the path, got {type(checkpoint).__name__}: "
+            "type unsaddle.save(result.state, 'run.npz')"
+        )
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
     try:
@@ -59,17 +67,22 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
     Raises:
         ValueError: If the file is not a checkpoint.
     """
+    name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            leaves = dict(file)
+        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            leaves = dict(archive)
         method = str(leaves["method"])
         x = leaves["state.x"]
         blank = find(method).solver.start(ops, Parameters(0.0, None, None), x, 0)
         gradient = leaves.get("gradient")
         form = Checkpoint(method, blank, 0.0, x if gradient is not None else None)
         return _fill("", form, leaves)
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(path)} is not a checkpoint of unsaddle: {error}") from error
+    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        why = f"has no entry {error}" if isinstance(error, KeyError) else "cannot be read as one"
+        raise ValueError(
+            f"{name} is not a checkpoint of unsaddle, it {why}: "
+            "pass the path of a file that unsaddle.save wrote"
+        ) from None
 
 
 def _leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:

@@ -1,10 +1,11 @@
-"""The command line: ``unsaddle methods``, ``unsaddle minimize``, ``unsaddle reproduce``."""
+"""The command line: ``unsaddle methods``, ``minimize``, ``certify`` and ``reproduce``."""
 
 import argparse
 import importlib
 import inspect
 import json
 import os
+import re
 import sys
 import time
 import traceback
@@ -17,15 +18,16 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from unsaddle import METHODS, Outcome, __version__, minimize
+from unsaddle import METHODS, Outcome, __version__, certify, minimize
 from unsaddle.landscapes import LANDSCAPES, Landscape
-from unsaddle.methods import STOCHASTIC
+from unsaddle.methods import STOCHASTIC, meant, nearest
 
-WIDTHS = {"method": 8, "descent x escape": 28, "oracle": 16, "proven rate": 19, "source": 21}
+WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
 SPECIAL = {"true": lambda: True} | {f"landscape:{name}": make for name, make in LANDSCAPES.items()}
-NEEDED = {"jac": "MODULE:NAME, or --jac true if fun returns (value, gradient)", "x0": "1,0"}
+PLACES = f"MODULE:NAME, FILE.py:NAME, or landscape:NAME of {', '.join(LANDSCAPES)}"
 EXIT_CODES = {Outcome.CERTIFIED: 0, Outcome.INTERRUPTED: 130}  # every other outcome: 1
+BROKEN_PIPE = 141  # as a shell has it
 ERASE = "\r\033[K"
 
 
@@ -38,7 +40,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting."""
-        raise ValueError(f"{message}; see {self.prog} --help")
+        raise ValueError(f"{message} (see {self.prog} --help)")
 
 
 def methods_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,45 +61,81 @@ def run_methods(given: dict[str, Any]) -> int:
     return 0
 
 
-def minimize_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what ``unsaddle minimize`` takes; what is not given is left to the library."""
+ARGUMENTS = {  # of minimize: kind, help
+    "x0": (lambda text: numbers(text), "where, such as 1,0; at a landscape's saddle if not given"),
+    "jac": (
+        lambda text: function(text),
+        "its gradient: MODULE:NAME, or true if fun returns (value, gradient); if not given, "
+        "differences of fun, which can certify less",
+    ),
+    "method": (str, "a name from `unsaddle methods` (default {})"),
+    "tol": (float, "gradient norm to reach (default {})"),
+    "curvature_tol": (float, "curvature to certify; chosen from what is met if not given"),
+    "failure_probability": (float, "chance of a false certificate in the run (default {})"),
+    "seed": (int, "all randomness is a function of it (default {})"),
+    "max_gradients": (int, "stop before one gradient more than this"),
+    "smoothness": (float, "bound on the Hessian's norm"),
+    "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
+    "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
+}
+OF_CERTIFY = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
+
+
+def add_arguments(parser: argparse.ArgumentParser, what: str, names: Sequence[str]) -> None:
+    """Add a function and some arguments; what is not given is left to the library."""
     parser.argument_default = argparse.SUPPRESS
-    places = f"MODULE:NAME, FILE.py:NAME, or landscape:NAME of {', '.join(LANDSCAPES)}"
-    parser.add_argument("fun", type=function, help=f"the function: {places}")
-    for name, kind, text in (
-        ("x0", point, "where to start, such as 1,0; at a landscape's saddle if not given"),
-        ("jac", function, "its gradient: MODULE:NAME, or true if fun returns (value, gradient)"),
-        ("method", str, "a name from `unsaddle methods` (default {})"),
-        ("tol", float, "gradient norm to reach (default {})"),
-        ("curvature_tol", float, "curvature to certify; sqrt(hessian_lipschitz tol) if not given"),
-        ("failure_probability", float, "chance of a false certificate in the run (default {})"),
-        ("seed", int, "all randomness is a function of it (default {})"),
-        ("max_gradients", int, "stop before one gradient more than this"),
-        ("smoothness", float, "bound on the Hessian's norm"),
-        ("hessian_lipschitz", float, "Lipschitz constant of the Hessian"),
-        ("decrease_available", float, "bound on fun(x0) - min fun; pgd and pagd need it"),
-    ):
+    parser.add_argument("fun", metavar=what, type=function, help=f"its place: {PLACES}")
+    for name in names:
+        kind, text = ARGUMENTS[name]
         text = text.format(inspect.signature(minimize).parameters[name].default)
-        parser.add_argument("--" + name.replace("_", "-"), type=kind, help=text)
+        metavar = name.rpartition("_")[2].upper()
+        parser.add_argument(f"--{_flag(name)}", type=kind, metavar=metavar, help=text)
+    methods_arguments(parser)
+
+
+def minimize_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle minimize`` takes."""
+    add_arguments(parser, "FUNCTION", [*ARGUMENTS])
     text = "NAME=VALUE: a hyperparameter of the method, in place of the paper's"
     parser.add_argument("--set", type=setting, nargs="+", action="extend", default=[], help=text)
-    methods_arguments(parser)
 
 
 def run_minimize(given: dict[str, Any]) -> int:
     """Minimise a function and certify the point; exit code 0 if certified, 1 if not."""
     options, as_json, seen = dict(given.pop("set")), given.pop("json"), {"due": 0.0}
-    given = _knowledge(**given) if isinstance(given["fun"], Landscape) else given
-    for name in [name for name in NEEDED if name not in given]:
-        raise ValueError(f"{name} is missing: type --{name} {NEEDED[name]}")
-    given |= {name: partial(_call, seen, name, it) for name, it in given.items() if callable(it)}
+    given = _placed(given)
+    if isinstance(given["fun"], Landscape):
+        given = _knowledge(**given)
+    given = _guarded(seen, **given)
     progress = partial(_show, seen) if sys.stderr.isatty() else None
     try:
         result = minimize(**given, **options, callback=progress)
     finally:
         print(ERASE if progress else "", end="", file=sys.stderr)
-    print(_report(result, as_json))
+    fields = {"outcome": result.outcome.name, "sentence": result.outcome.value}
+    fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
+    fields |= {"gradient_norm": np.linalg.norm(result.jac)}
+    fields |= {"gradients": result.njev, "values": result.nfev}
+    print(_report(fields, as_json))
     return EXIT_CODES.get(result.outcome, 1)
+
+
+def certify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle certify`` takes."""
+    add_arguments(parser, "GRADIENT", OF_CERTIFY)
+
+
+def run_certify(given: dict[str, Any]) -> int:
+    """Certify that a point is no saddle, or refute it; exit code 0 if certified, 1 if not."""
+    as_json, given = given.pop("json"), _placed(given)
+    found, x = given.pop("fun"), given.pop("x0")
+    given = _guarded({}, grad=getattr(found, "gradient", found), x=x, **given)
+    certificate, norm = certify(**given), np.linalg.norm(given["grad"](x))
+    fields = {"certificate": certificate, "x": x, "gradient_norm": norm}
+    if not as_json:
+        fields |= {"curvature": certificate.curvature, "direction": certificate.direction}
+    print(_report(fields, as_json))
+    return 0 if certificate.holds else 1
 
 
 def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,12 +163,13 @@ def run_reproduce(given: dict[str, Any]) -> int:
 COMMANDS = {  # name -> (adds its arguments to a parser, runs it and gives the exit code)
     "methods": (methods_arguments, run_methods),
     "minimize": (minimize_arguments, run_minimize),
+    "certify": (certify_arguments, run_certify),
     "reproduce": (reproduce_arguments, run_reproduce),
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command, and be quiet if nobody reads on, as in ``unsaddle methods | head``.
 
     Args:
         argv: The words after ``unsaddle``; those of the process if not given.
@@ -138,7 +177,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 success, 1 not certified, 2 bad input, 130 interrupted.
     """
-    words = iter(sys.argv[1:] if argv is None else argv)
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _run(argv: Sequence[str]) -> int:
+    words = iter(argv)
     words = [f"--x0={next(words, '')}" if word == "--x0" else word for word in words]  # for -1,0
     parser = Parser("unsaddle", description="Leave saddle points, and certify where you end.")
     parser.add_argument("--version", action="version", version=f"unsaddle {__version__}")
@@ -150,22 +200,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = vars(parser.parse_args(words))
         return given.pop("run")(given)
+    except KeyboardInterrupt:
+        return EXIT_CODES[Outcome.INTERRUPTED]
     except TheirError as error:
         traceback.print_exception(error.__cause__)
-    except (ValueError, TypeError, ImportError) as error:
-        print(f"unsaddle: error: {error}", file=sys.stderr)
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
+        print(f"unsaddle: error: {_as_flags(str(error))}", file=sys.stderr)
     return 2
 
 
-def point(text: str) -> np.ndarray:
-    """Read numbers with commas between them."""
-    return np.array([float(word) for word in text.split(",")])
+def numbers(text: str) -> np.ndarray:
+    """Read numbers with commas or spaces between them."""
+    try:
+        given = [float(word) for word in text.strip("[]() ").replace(",", " ").split()]
+    except ValueError:
+        given = []
+    if not given:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers: type --x0 1,0")
+    return np.array(given)
 
 
 def setting(text: str) -> tuple[str, float]:
     """Read ``NAME=VALUE``."""
-    name, value = text.split("=")
-    return name, float(value)
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not NAME=VALUE with a number: type --set {name}=0.1"
+        ) from None
 
 
 def function(text: str) -> Any:
@@ -175,20 +238,59 @@ def function(text: str) -> Any:
     place, _, name = text.rpartition(":")
     folder, module = os.path.split(place.removesuffix(".py"))
     sys.path.insert(0, os.path.abspath(folder))
+    wrong = {
+        f"{text!r} is no place of a function: type {PLACES}": not (module and name),
+        f"there is no {text!r}; {nearest(name, LANDSCAPES)}": place.lower() == "landscape",
+        f"there is no file {place!r}": place.endswith(".py") and not os.path.exists(place),
+    }
+    for message in [message for message, holds in wrong.items() if holds]:
+        raise argparse.ArgumentTypeError(message)
     try:
-        return getattr(importlib.import_module(module), name)
+        found = importlib.import_module(module)
     except Exception as error:
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be loaded: {error!r}") from error
+        absent = isinstance(error, ModuleNotFoundError) and module.startswith(str(error.name))
+        why = f"there is no module {place!r}" if absent else f"{place} does not load: {error!r}"
+        raise argparse.ArgumentTypeError(why) from error
+    if not hasattr(found, name):
+        close = meant(name, dir(found)) or "is it spelt so there?"
+        raise argparse.ArgumentTypeError(f"there is no {name!r} in {place}; {close}".rstrip())
+    return getattr(found, name)
+
+
+def _placed(given: dict[str, Any]) -> dict[str, Any]:
+    """See to it that there is a point of the right size."""
+    fun = given["fun"]
+    if isinstance(fun, Landscape):
+        x0 = given.setdefault("x0", fun.saddles[0])
+        if len(x0) != fun.n:
+            raise ValueError(f"x0 has {len(x0)} numbers, but {fun.name} has {fun.n} variables")
+    if "x0" not in given:
+        raise ValueError("x0 is missing: type --x0 1,0")
+    return given
+
+
+def _flag(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _as_flags(message: str) -> str:
+    """Say what the library says in the words of the command line, on one line."""
+    message = re.sub(r"\nThe arguments .*;\nthose of (.*) besides:", r" --set of \1 takes", message)
+    message = re.sub(r"^x (?=must|is)", "x0 ", message).replace(" or None", "")
+    names = rf"(?<![\w-])(?<!this )({'|'.join(ARGUMENTS)})(?!\w)(=?)"
+    return re.sub(names, lambda it: f"--{_flag(it[1])}{' ' * len(it[2])}", message)
 
 
 def _knowledge(fun: Landscape, **given: Any) -> dict[str, Any]:
     """Add what a landscape knows to what was given."""
-    x0 = given.setdefault("x0", fun.saddles[0])
-    if len(x0) != fun.n:
-        raise ValueError(f"x0 has {len(x0)} numbers, but {fun.name} has {fun.n} variables")
     known = {name: getattr(fun, name) for name in ("smoothness", "hessian_lipschitz")}
-    known["decrease_available"] = max(fun.value(x0) - fun.infimum, sys.float_info.epsilon)
+    known["decrease_available"] = max(fun.value(given["x0"]) - fun.infimum, sys.float_info.epsilon)
     return {**known, "fun": fun.value, "jac": fun.gradient, **given}
+
+
+def _guarded(seen: dict[str, Any], **given: Any) -> dict[str, Any]:
+    """Put a guard around every function of the user's."""
+    return {k: partial(_call, seen, k, it) if callable(it) else it for k, it in given.items()}
 
 
 def _call(seen: dict[str, Any], name: str, function: Callable[..., Any], x: np.ndarray) -> Any:
@@ -204,21 +306,21 @@ def _show(seen: dict[str, Any], intermediate_result: OptimizeResult) -> None:
     """Keep a line on the terminal up to date."""
     if time.monotonic() > seen["due"]:
         seen["due"] = time.monotonic() + 0.1
-        both = (seen.get("fun", np.nan), seen["jac"]) if "jac" in seen else seen["fun"]
-        line = f"{intermediate_result.nit} gradients, value {both[0]:.6g}, |gradient| "
-        print(f"{ERASE}{line}{np.linalg.norm(both[1]):.3g}", end="", file=sys.stderr, flush=True)
+        value, gradient = seen.get("fun", np.nan), seen.get("jac")
+        if isinstance(value, tuple | list):
+            value, gradient = value
+        size = "" if gradient is None else f", |gradient| {np.linalg.norm(gradient):.3g}"
+        line = f"{intermediate_result.nit} gradients, value {value:.6g}{size}"
+        print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
 
 
-def _report(result: OptimizeResult, as_json: bool) -> str:
-    """Write a result for a reader, or as JSON with null for NaN."""
-    fields = {"outcome": result.outcome.name, "sentence": result.outcome.value}
-    fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
-    fields |= {"gradient_norm": np.linalg.norm(result.jac)}
-    fields |= {"gradients": result.njev, "values": result.nfev}
+def _report(fields: dict[str, Any], as_json: bool) -> str:
+    """Write fields for a reader, or as JSON with null for NaN."""
     if as_json:
-        fields["certificate"] = vars(result.certificate)
+        fields["certificate"] = vars(fields["certificate"])
         text = json.dumps(fields, default=lambda array: array.tolist())
         return json.dumps(json.loads(text, parse_constant=lambda nan: None), indent=2)
+    shown = {name: part for name, part in fields.items() if part is not None}
     with np.printoptions(threshold=10, linewidth=1000, formatter={"float_kind": "{:.6g}".format}):
-        lines = [f"{name:15}{part}".replace(" nan", " unknown") for name, part in fields.items()]
+        lines = [f"{name:15}{part}".replace(" nan", " unknown") for name, part in shown.items()]
     return "\n".join(fill(line, 100, subsequent_indent=" " * 15) for line in lines)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unsaddle.kernel import ENDS, GRADIENT, START, TRIAL, Outcome, Parameters, Solver, State
+from unsaddle.kernel import BEGIN, ENDS, GRADIENT, START, TRIAL, Outcome, Parameters, Solver, State
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle
@@ -72,6 +72,7 @@ class Run:
         self.best: Best | None = None
         self.descend: Callable[[Vector], Vector] | None = None
         self.iterations = 0
+        self.begun = 0  # gradients before the last search
 
     def go(
         self,
@@ -106,6 +107,8 @@ class Run:
         state, parameters = self.state, self.parameters
         if self.descend is not None and state.phase == START:
             state.x[:] = self.descend(state.x.copy())
+        if state.phase == BEGIN:
+            self.begun = self.oracle.gradients
         at, needs, update, sample, size = self.phases[state.phase]
         here = False
         if needs:

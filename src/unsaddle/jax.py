@@ -37,7 +37,7 @@ from unsaddle.methods import STOCHASTIC, find, nearest, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
-from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings
+from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings, steps
 
 __all__ = [
     "Many", "Solution", "Verdict", "certify", "find_negative_curvature", "minimize",
@@ -82,8 +82,8 @@ def minimize(
         failure_probability: Chance of a false certificate over the whole run.
         seed: All randomness is a function of it; may be traced.
         max_gradients: Stop before one gradient more than this; may be traced.
-        smoothness: Bound on the Hessian's norm; ``auto`` alone can do without.
-        hessian_lipschitz: Lipschitz constant of the Hessian; ``auto`` alone can do without.
+        smoothness: Bound on the Hessian's norm; the ``auto`` ones can do without.
+        hessian_lipschitz: Lipschitz constant of the Hessian; the ``auto`` ones can do without.
         decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
         **options: Single hyperparameters of the method, in place of the paper's.
 
@@ -245,7 +245,7 @@ def _solve(
     checked, verdict = confirm(request, grad, ran, limit)
     if hasattr(ran.state.escape, "sight"):
         claim = request.curvature_tol, request.failure_probability
-        own = read(ran.state, *claim, ran.state.escape.steps)
+        own = read(ran.state, *claim, steps(ran.state.escape))
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
     number = status(ran, verdict.holds)
     here, there = value(x), value(x0)

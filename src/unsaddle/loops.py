@@ -291,7 +291,7 @@ def confirm(
 
 
 def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
-    """Give l, rho and gamma of a search: what was given, or what Lanczos has met when it is full.
+    """Give l, rho and gamma of a search: what was given, or what the search has met.
 
     Args:
         request: What was given.
@@ -301,14 +301,15 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
         The three.
     """
     e, tiny = state.escape, ops.tiny(state.x)
-    if not hasattr(e, "basis"):
+    if not hasattr(e, "stride"):
         return request.smoothness, request.hessian_lipschitz, request.curvature_tol
-    seen = e.sight
-    known = jnp.arange(len(e.diagonal)) < e.steps
-    diagonal, beside = (jnp.where(known, jnp.abs(row), 0) for row in (e.diagonal, e.beside))
-    widest = jnp.max(diagonal + beside + jnp.roll(beside, 1))
-    smoothness = jnp.maximum(jnp.maximum(SPREAD * widest, 4 * seen.error), math.sqrt(tiny))
-    rho = (2 * seen.error + e.strange) / jnp.maximum(seen.radius, tiny) + tiny
+    seen, met, strange = e.sight, getattr(e, "smoothness", 0.0), getattr(e, "strange", 0.0)
+    if hasattr(e, "basis"):
+        known = jnp.arange(len(e.diagonal)) < e.steps
+        diagonal, beside = (jnp.where(known, jnp.abs(row), 0) for row in (e.diagonal, e.beside))
+        met = SPREAD * jnp.max(diagonal + beside + jnp.roll(beside, 1))
+    smoothness = jnp.maximum(jnp.maximum(met, 4 * seen.error), math.sqrt(tiny))
+    rho = (2 * seen.error + strange) / jnp.maximum(seen.radius, tiny) + tiny
     return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
 
 

@@ -1,6 +1,7 @@
 """The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
 
 import difflib
+import functools
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -9,8 +10,10 @@ from unsaddle import practical, theory, theory_neon
 from unsaddle.descents.agd import agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
+from unsaddle.descents.mtagd import mtagd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -19,6 +22,7 @@ from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturb import perturb
 from unsaddle.escapes.snc import snc
+from unsaddle.escapes.window import window
 from unsaddle.kernel import Parameters, Part, Solver, compose
 
 SMOOTH = ("smoothness", "hessian_lipschitz")
@@ -42,6 +46,12 @@ class Method(NamedTuple):
     def solver(self) -> Solver:
         """The phases of both parts, ready to run."""
         return compose(self.descent, self.escape)
+
+    @property
+    def options(self) -> list[str]:
+        """The names of the hyperparameters of both parts."""
+        parts: Any = (self.descent.settings, self.escape.settings)
+        return [*dict.fromkeys(name for part in parts for name in part._fields)]
 
     def from_theory(
         self,
@@ -69,9 +79,6 @@ class Method(NamedTuple):
 
         Returns:
             The parameters of the descent and of the escape.
-
-        Raises:
-            ValueError: If a constant that the method needs is missing.
         """
         given = {
             "smoothness": smoothness,
@@ -82,9 +89,7 @@ class Method(NamedTuple):
             "decrease_available": decrease_available,
             "curvature_tol": curvature_tol,
         }
-        for name in self.constants:
-            if given[name] is None:
-                raise ValueError(f"{name} is missing: this method needs it; pass {name}=<a bound>")
+        require([name for name in self.constants if given[name] is None], "this method")
         return self.theory(**given)
 
 
@@ -189,10 +194,25 @@ def _baseline(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name != "curvature_tol"}
 
 
-def _auto(
-    *, smoothness, hessian_lipschitz, n, failure_probability, decrease_available, curvature_tol, tol
+def _agd_lanczos(**given: Any) -> Parameters:
+    constants, shared = _search(**given)
+    descent = _accelerated(theory.anc_finding(**constants))
+    known = {name: shared[name] for name in ("curvature_tol", "failure_probability", *SMOOTH)}
+    return Parameters(given["tol"], descent, lanczos.settings(ENOUGH, finest=0.0, **known))
+
+
+def _measured(
+    descent: Part,
+    *,
+    smoothness,
+    hessian_lipschitz,
+    failure_probability,
+    curvature_tol,
+    tol,
+    **_: Any,
 ) -> Parameters:
-    search = lanczos.settings(
+    """Give the settings of a method that measures what it has to know."""
+    search = krylov.Settings(
         enough=ENOUGH,
         finest=0.0 if hessian_lipschitz else FINEST,
         curvature_tol=curvature_tol or 0.0,
@@ -201,19 +221,29 @@ def _auto(
         hessian_lipschitz=hessian_lipschitz or 0.0,
         noise=0.0,
     )
-    return Parameters(tol, lbfgs.settings(), search)
+    return Parameters(tol, descent.settings(), search)
 
 
 METHODS: dict[str, Method] = {
     "auto": Method(
         lbfgs,
         lanczos,
-        _auto,
+        functools.partial(_measured, lbfgs),
         (),
         "L-BFGS x Lanczos, nothing to know",
         "gradient, value",
         "none proven for the descent",
         "Liu & Nocedal (1989), Lanczos (1950), and this package",
+    ),
+    "agd-auto": Method(
+        mtagd,
+        window,
+        functools.partial(_measured, mtagd),
+        (),
+        "parameter-free accelerated descent x accelerated negative curvature finding",
+        "gradient, value",
+        "proven for the descent alone",
+        "Marumo & Takeda (2024), Zhang & Li (2021), and this package",
     ),
     "pgd": Method(
         gd,
@@ -275,6 +305,16 @@ METHODS: dict[str, Method] = {
         "log(n) / eps^1.75",
         "Xu, Jin & Yang (2018), our reconstruction",
     ),
+    "agd+lanczos": Method(
+        agd,
+        lanczos,
+        _agd_lanczos,
+        SMOOTH,
+        "accelerated descent + NCE x Lanczos",
+        "gradient, value",
+        "log(n) / eps^1.75",
+        "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
+    ),
 }
 
 STOCHASTIC: dict[str, Method] = {
@@ -314,16 +354,31 @@ def find(method: str) -> Method:
         ValueError: If there is none of that name; the message names the nearest.
     """
     known = METHODS | STOCHASTIC
+    if not isinstance(method, str):
+        raise ValueError(f"method must be a name, got {method!r}; the known ones are {[*known]}")
     if method in known:
         return known[method]
     raise ValueError(f"method {method!r} is unknown; {nearest(method, known)}")
 
 
+def meant(word: str, known: Any) -> str:
+    """Ask whether the nearest of the known words was meant, if one is near."""
+    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.4)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
 def nearest(word: str, known: Any) -> str:
     """Say which of the known words was probably meant."""
-    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.4)
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    return f"{meant}The known ones are {', '.join(known)}"
+    asked = meant(word, known)
+    return f"{asked}{'The' if asked else 'the'} known ones are {', '.join(known)}"
+
+
+def require(missing: list[str], who: str) -> None:
+    """Complain of all the constants that are missing, if there are any."""
+    if missing:
+        are, them = ("are", "them") if missing[1:] else ("is", "it")
+        bounds = ", ".join(f"{name}=<a bound>" for name in missing)
+        raise ValueError(f"{', '.join(missing)} {are} missing: {who} needs {them}; pass {bounds}")
 
 
 def override(parameters: Parameters, options: dict[str, Any]) -> Parameters:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
+from unsaddle.hints import recognise
 from unsaddle.kernel import Parameters
 from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.multistart import Starts, from_many
@@ -101,19 +103,18 @@ def minimize(
         solve = functools.partial(minimize, fun, **same)
         shared = (seed, max_gradients, failure_probability)
         return from_many(solve, point(x0), starts, DRAWS, *shared)
-    if "bounds" in options:
-        raise ValueError("bounds are not supported: leave them out, or substitute the variables")
     start = point(x0)
     chosen = find(method)
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a gradient that is known from samples only: "
-            f"call unsaddle.minimize_stochastic(grad, x0, ..., method={method!r})"
+            "call unsaddle.minimize_stochastic instead"
         )
     if descent is not None:
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")
         chosen = chosen._replace(descent=given)
+    options = recognise(options, method, chosen, minimize)
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -128,6 +129,8 @@ def minimize(
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    if callable(args) or isinstance(args, str):
+        raise TypeError(f"args must be a tuple, got {args!r}: pass jac=... and method=... by name")
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)
@@ -148,11 +151,11 @@ def minimize(
         raise
 
 
-def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult]:
+def scipy_method(method: str = "auto", **parameters: Any) -> Callable[..., OptimizeResult]:
     """Give a method in the form that ``scipy.optimize.minimize(..., method=...)`` takes.
 
     Args:
-        method: A name from ``unsaddle methods``.
+        method: A name from ``unsaddle methods``; "auto" needs no parameters.
         **parameters: Arguments of ``unsaddle.minimize``, such as ``smoothness``; SciPy's own
             ``tol`` and ``options`` come after them and win.
 
@@ -168,15 +171,10 @@ def scipy_method(method: str, **parameters: Any) -> Callable[..., OptimizeResult
         jac: Any = None,
         hess: Any = None,
         hessp: Any = None,
-        bounds: Any = None,
-        constraints: Any = (),
-        callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        for name, limit in (("bounds", bounds), ("constraints", constraints)):
-            if limit is not None and not (isinstance(limit, tuple | list) and not limit):
-                raise ValueError(f"{name} are not supported by unsaddle's {method}: leave them out")
-        return minimize(fun, x0, args, method, jac, callback=callback, **{**parameters, **options})
+        given = {k: v for k, v in {"jac": jac, **options}.items() if v is not None}
+        return minimize(fun, x0, args, method, **{**parameters, **given})
 
     return solve
 
@@ -209,7 +207,11 @@ def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector],
 def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
     """Check that a checkpoint fits the call that is to go on from it."""
     if not isinstance(checkpoint, Checkpoint):
-        raise TypeError(f"state must be result.state, got {type(checkpoint).__name__}")
+        path = isinstance(checkpoint, str | os.PathLike)
+        raise TypeError(
+            f"state must be a checkpoint, got {type(checkpoint).__name__}: "
+            f"pass state={'unsaddle.load(path)' if path else 'result.state'}"
+        )
     if checkpoint.method != method:
         raise ValueError(
             f"state is of method {checkpoint.method!r}: pass method={checkpoint.method!r}"

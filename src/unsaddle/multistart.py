@@ -53,7 +53,8 @@ def from_many(
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
     sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
-    return OptimizeResult({**best, **sums, "certificate": whole, "runs": runs})
+    sums["message"] = best.message.replace(str(best.certificate), str(whole))
+    return type(best)({**best, **sums, "certificate": whole, "runs": runs})
 
 
 def _points(x0: Vector, starts: Starts, count: int, seed: int) -> list[Vector]:
@@ -66,7 +67,15 @@ def _points(x0: Vector, starts: Starts, count: int, seed: int) -> list[Vector]:
         spread = max(1.0, float(np.sqrt(np.mean(x0 * x0))))
         away = rng.standard_normal((int(starts) - 1, x0.size)) * spread
         return [x0, *(x0 + away).astype(x0.dtype)]
-    points = [point(start, "a row of starts") for start in starts]
-    if not points:
-        raise ValueError("starts is empty: give a number, points, or a function that draws them")
+    rows = [*starts] if np.iterable(starts) else []
+    if not rows:
+        raise ValueError(
+            f"starts must be a number, points, or a function that draws one, got {starts!r}"
+        )
+    points = [point(start, "a row of starts") for start in rows]
+    for start in points:
+        if start.shape != x0.shape:
+            raise ValueError(
+                f"a row of starts has {start.size} numbers, expected {x0.size} like x0"
+            )
     return points

@@ -73,8 +73,8 @@ def method(
 
     Args:
         name: A name from ``unsaddle methods``.
-        smoothness: Bound on the Hessian's norm; ``auto`` alone can do without.
-        hessian_lipschitz: Lipschitz constant of the Hessian; ``auto`` alone can do without.
+        smoothness: Bound on the Hessian's norm; the ``auto`` ones can do without.
+        hessian_lipschitz: Lipschitz constant of the Hessian; the ``auto`` ones can do without.
         tol: Gradient norm to reach.
         curvature_tol: Curvature to certify. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
@@ -168,12 +168,14 @@ def sampled(
 
 
 auto = partial(method, "auto")
+agd_auto = partial(method, "agd-auto")
 pgd = partial(method, "pgd")
 pagd = partial(method, "pagd")
 pgd_nc = partial(method, "pgd+nc")
 ancgd = partial(method, "ancgd")
 neon = partial(method, "neon")
 neon_plus = partial(method, "neon+")
+agd_lanczos = partial(method, "agd+lanczos")
 sgd_nc = partial(sampled, "sgd+nc")
 psgd = partial(sampled, "psgd")
 

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize._numdiff import approx_derivative
+from scipy.optimize._numdiff import approx_derivative  # approx_fprime has one of three schemes
 
 from unsaddle.kernel import GRADIENT, VALUE
 from unsaddle.ops.numpy import Vector
@@ -128,9 +128,11 @@ class Oracle:
             given = _array(answer)
             if given is None or given.ndim != 0 or given.dtype.kind not in "fiu":
                 shape = "" if given is None else f" of shape {given.shape}"
+                one = given is not None and given.size == 1 and given.ndim > 0
                 raise TypeError(
                     f"fun must return one real number, got {type(answer).__name__}{shape}; "
-                    "return float(...), or pass jac=True if fun returns (value, gradient)"
+                    f"return {'it with .item()' if one else 'float(...)'}, "
+                    "or pass jac=True if fun returns (value, gradient)"
                 )
         answer = float(answer)
         if not -math.inf < answer < math.inf:
@@ -148,9 +150,9 @@ class Oracle:
             return answer  # nobody else has it: no need for a copy
         given = answer if type(answer) is np.ndarray else _array(answer)
         if given is None or given.shape != self.shape:
-            shape = "ragged" if given is None else given.shape
             raise ValueError(
-                f"{self.name} returned an array of shape {shape}, expected {self.shape} like x0"
+                f"{self.name} must return an array of shape {self.shape} like x0, "
+                f"got {_misshapen(answer, given, self.shape)}"
             )
         if given.dtype is not self.dtype:
             self._check_precision(given.dtype)
@@ -197,7 +199,12 @@ def point(x0: Any, name: str = "x0") -> Vector:
     except ValueError as error:
         raise ValueError(f"{name} must be a sequence of numbers: {error}") from error
     if given.dtype.kind not in "fiu":
-        hint = "; stack real and imaginary parts" if given.dtype.kind == "c" else ""
+        hints = {
+            "; stack real and imaginary parts": given.dtype.kind == "c",
+            "; pass the point of the result, result.x": hasattr(x0, "x"),
+            "; the function comes first, the point second": callable(x0),
+        }
+        hint = next((hint for hint, fits in hints.items() if fits), "")
         raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}{hint}")
     if given.ndim == 0:
         given = given.reshape(1)
@@ -216,6 +223,20 @@ def _array(answer: Any) -> Vector | None:
         return np.asarray(answer)
     except ValueError:
         return None
+
+
+def _misshapen(answer: Any, given: Vector | None, wanted: tuple[int, ...]) -> str:
+    """Say what came in place of a gradient, and what may be amiss."""
+    if answer is None:
+        return "None: is its `return` missing?"
+    if given is None:
+        return "parts of unequal length: if these are value and gradient, return the gradient"
+    slips = {
+        ": return it as np.atleast_1d(...)": given.ndim == 0 and wanted == (1,),
+        ": is that the value, not the gradient?": given.ndim == 0,
+        ": return it with .ravel()": given.ndim == 2 and 1 in given.shape,
+    }
+    return f"shape {given.shape}" + next((slip for slip, fits in slips.items() if fits), "")
 
 
 def whole(name: str, number: Any, most: str = "") -> Any:

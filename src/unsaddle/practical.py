@@ -29,7 +29,7 @@ a typical run, not a proof: nothing is claimed of a result that the certificate 
 from math import ceil, inf, log, log1p, pi, sqrt
 from typing import Any, NamedTuple
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from unsaddle import theory
 from unsaddle.descents.psgd import psgd
@@ -77,7 +77,7 @@ def snc_finding(
 
 def quantile(checks: int, failure_probability: float) -> float:
     """Give Student's one-sided quantile for a trial of so many minibatches."""
-    return float(student.ppf(1 - failure_probability, checks - 1))
+    return float(stdtrit(checks - 1, 1 - failure_probability))
 
 
 def sgd_nc(*, printed: bool, **given: Any) -> Parameters:

@@ -3,7 +3,8 @@
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from unsaddle.driver import Best, BudgetError, Look, Run
 from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.stride import MEASURE
-from unsaddle.kernel import GRADIENT, VALUE, Outcome
+from unsaddle.kernel import CERTIFIED, GRADIENT, VALUE, Outcome, State
+from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
 
@@ -24,9 +26,29 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
+IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
+SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
+PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
+BRIEF: dict[str, Callable[[Any], str]] = {  # how a field is printed
+    "message": str,
+    "certificate": str,
+    "history": lambda it: f"{len(it.phase)} looks: .phase, .value and .gradient_norm of each",
+    "parameters": lambda it: ", ".join(_settings("", it)),
+    "runs": lambda it: ", ".join(run.outcome.name for run in it),
+}
+
 Callback = Callable[[Run], None] | None
+
+
+class Result(OptimizeResult):
+    """SciPy's result, printed so that it fits a screen."""
+
+    def __repr__(self) -> str:
+        """Give SciPy's list of fields, the long ones in brief."""
+        brief = {name: fill(show(self[name]), 80) for name, show in BRIEF.items() if name in self}
+        return repr(OptimizeResult({**self, **brief}))
 
 
 class Request(NamedTuple):
@@ -63,7 +85,9 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
     if ended.phase < 0:
         run.gradient = None  # of use to nobody, and as long as x
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
-        certificate = read_search(ended, request.failure_probability, ended.escape.steps)
+        certificate = read_search(
+            ended, request.failure_probability, run.oracle.gradients - run.begun
+        )
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
@@ -95,22 +119,24 @@ def _result(
     run: Run, request: Request, outcome: Outcome, certificate: Certificate, at: Best
 ) -> OptimizeResult:
     x, value = at
-    seen = run.iterate
-    jac = seen.gradient if seen.x is not None and np.array_equal(seen.x, x) else None
+    jac = _gradient(run, at)
     best = run.best
     if best is None or best.fun > value:
         best = at
+    share = certificate.gradients / max(run.oracle.gradients, 1)
+    certificate = dataclasses.replace(certificate, share=share)
     if run.oracle.noise and certificate.holds is not None:
         note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
         certificate = dataclasses.replace(certificate, note=note.strip())
-    message = outcome.value if certificate.holds is None else f"{outcome.value} {certificate}"
-    return OptimizeResult(
+    shown = "" if certificate.holds is None else str(certificate)
+    says = (outcome.value, shown, _advice(run, request, outcome, x))
+    return Result(
         x=x,
         fun=value,
         jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
         success=outcome is Outcome.CERTIFIED,
         status=STATUS[outcome],
-        message=message,
+        message=" ".join(filter(None, says)),
         nfev=run.oracle.values,
         njev=run.oracle.gradients,
         nit=run.iterations,
@@ -119,15 +145,57 @@ def _result(
         history=run.history,
         best=best,
         parameters=run.parameters,
-        state=Checkpoint(request.method, run.state, run.value, run.gradient),
+        state=Checkpoint(request.method, _lightened(run.state), run.value, run.gradient),
     )
+
+
+def _gradient(run: Run, at: Best) -> Vector | None:
+    """Give the gradient at a point, if it was seen at an iterate or is kept by the method."""
+    if np.array_equal(run.iterate.x, at.x):
+        return run.iterate.gradient
+    norms = {norm for value, norm in zip(run.values, run.norms, strict=True) if value == at.fun}
+    for part in (run.state.descent, run.state.escape):
+        kept = getattr(part, "gradient", None)
+        if kept is not None and np.array_equal(run.state.x, at.x) and ops.norm(kept) in norms:
+            return kept
+    return None
+
+
+def _lightened(state: State) -> State:
+    """Let go of what a run that is certified does not need again: all arrays of vectors."""
+
+    def shed(tree: Any) -> Any:
+        if isinstance(tree, np.ndarray):
+            return tree[:0].copy() if tree.ndim > 1 else tree
+        return type(tree)(*map(shed, tree)) if isinstance(tree, tuple) else tree
+
+    return shed(state) if state.phase == CERTIFIED else state
+
+
+def _settings(name: str, tree: Any) -> Iterator[str]:
+    """Write every setting as name=value."""
+    if isinstance(tree, tuple):
+        for field, part in zip(tree._fields, tree, strict=True):  # type: ignore[attr-defined]
+            yield from _settings(field, part)
+    else:
+        yield f"{name}={tree:.3g}"
+
+
+def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
+    """Say so if fun and jac contradict each other: jac leads down where fun does not fall."""
+    if outcome is Outcome.STALLED and run.descend is not None:
+        return IDLE
+    still = len(run.norms) > PATIENCE and np.array_equal(x, point(request.start))
+    climbs = still and run.norms[0] > run.parameters.tolerance and outcome is not Outcome.UNBOUNDED
+    return SUSPECT if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
 
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
     """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
     tested, own, phases = run.state, run.parameters, run.phases
-    before, delta = run.oracle.gradients, request.failure_probability
     full = isinstance(tested.escape, krylov.Memory)
+    before = run.begun if full else run.oracle.gradients
+    delta = request.failure_probability
     try:
         if full:
             run.gradient = tested.escape.gradient.copy()

@@ -23,6 +23,7 @@ from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle
 
 PURPOSE = 2  # tells the streams of samples from those of the noise, 0 and 1
+EXAMINED = 3  # gradients that it takes to see that samples are samples
 FREE = "use no randomness but that of the rng it is given"
 
 
@@ -155,7 +156,8 @@ class Drawn:
         """Name the first sample whose gradient is not finite."""
         for k in range(len(batch)):
             if not np.isfinite(self.mean(x, batch[k : k + 1])).all():
-                return f"sample {k} of the batch: {batch[k]!r}"
+                which = "" if self.sampler else "(seed, number) = "
+                return f"sample {k} of the batch: {which}{batch[k]!r}"
         return "the batch as a whole, but no sample alone"
 
 

@@ -93,6 +93,11 @@ def settings(
     )
 
 
+def steps(escape: Any) -> Scalar:
+    """Give how many steps the search of an escape took, wherever it counts them."""
+    return escape.window.steps if hasattr(escape, "window") else escape.steps
+
+
 def certificate(ops: Ops, state: State, failure_probability: float, gradients: int) -> Certificate:
     """Say what a search has shown.
 

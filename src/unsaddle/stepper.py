@@ -191,6 +191,8 @@ class Stepper(torch.optim.Optimizer):
             self._at = [params[i] for i in numbers["active"]]
             blank = self.solver.start(ops, self.parameters, self._at, self.seed)
             self._kernel = self._fill("", blank, numbers)
+            if self._kernel.phase < 0:
+                self._turn(self._kernel.phase, self._kernel)
             self._place()
         self.state.clear()
 
@@ -270,7 +272,7 @@ class Stepper(torch.optim.Optimizer):
             self.outcome = ENDS[state.phase]
             if hasattr(state.escape, "sight") and state.phase not in (STALLED, UNBOUNDED):
                 delta = self.parameters.escape.failure_probability
-                self.certificate = search.certificate(ops, state, delta, state.escape.steps)
+                self.certificate = search.certificate(ops, state, delta, search.steps(state.escape))
         return state
 
     def _place(self) -> None:

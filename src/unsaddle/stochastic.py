@@ -12,18 +12,25 @@ from unsaddle import practical
 from unsaddle.certificate import Certificate
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.hints import recognise
 from unsaddle.kernel import SAME, Outcome, Parameters, Solver, State
-from unsaddle.methods import STOCHASTIC, nearest, override
+from unsaddle.methods import STOCHASTIC, nearest, override, require
 from unsaddle.minimize import _adapt, _own, _resumed
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
 from unsaddle.result import STATUS, Request, conclude, interim
-from unsaddle.sampling import Drawn, FiniteSum, SampledOracle
+from unsaddle.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 PRESETS = {"practical": False, "printed": True}
 COUNTS = {"batch": 1, "search_batch": 1, "check_batch": 1, "window": 1, "probes": 1, "checks": 2}
 BATCHES = ("batch", "search_batch", "check_batch")
+WORDS = {  # of an outcome's sentence, where gradients are known from samples
+    "max_gradients": "max_samples",
+    "hessian_lipschitz is too small, or the decrease is below what floating point can see": (
+        "hessian_lipschitz is off, or check_batch is too small to show the decrease"
+    ),
+}
 
 
 class SampledRun(Run):
@@ -139,7 +146,7 @@ def minimize_stochastic(
     """
     start = point(x0)
     source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
-    gamma = curvature_tol or math.sqrt(max(hessian_lipschitz * tol, 0.0))
+    gamma = curvature_tol or math.sqrt(max(0.0, hessian_lipschitz * tol))
     given = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -167,7 +174,8 @@ def minimize_stochastic(
     oracle, solver = SampledOracle(source, start), STOCHASTIC[method].solver
     run = SampledRun(solver, parameters, oracle)
     if state is None:
-        oracle.examine(start, int(seed) + 1)
+        if request.limit >= EXAMINED:
+            oracle.examine(start, int(seed) + 1)
         run.state = solver.start(ops, parameters, start, int(seed))
     else:
         _, run.state, run.value, run.gradient = _own(_resumed(state, method, start))
@@ -232,20 +240,25 @@ def settle(
     Returns:
         The parameters.
     """
-    parameters = _parameters(method, preset, n, given, decrease_available)
+    parameters = _parameters(method, preset, n, given, decrease_available, options)
     return _replaced(parameters, options, source, given["failure_probability"])
 
 
 def _parameters(
-    method: str, preset: str, n: int, given: dict[str, float], decrease: float | None
+    method: str,
+    preset: str,
+    n: int,
+    given: dict[str, float],
+    decrease: float | None,
+    options: dict[str, Any],
 ) -> Parameters:
     """Give the method's parameters from the constants."""
     for name, known, word in (("method", STOCHASTIC, method), ("preset", PRESETS, preset)):
         if word not in known:
             raise ValueError(f"{name} {word!r} is unknown; {nearest(word, known)}")
+    recognise(options, method, STOCHASTIC[method], minimize_stochastic, {})
+    require([name for name, value in given.items() if value != value], method)
     for name, value in given.items():
-        if value != value:
-            raise ValueError(f"{name} is missing: {method} needs it; pass {name}=<a bound>")
         if not 0 <= value < math.inf or (value == 0 and name != "variance"):
             raise ValueError(f"{name} must be a positive number, got {value!r}")
     if PRESETS[preset] and decrease is None:
@@ -311,7 +324,9 @@ def _judged(run: SampledRun, result: OptimizeResult, tol: float, gamma: float) -
         result.outcome is Outcome.CERTIFIED,
         STATUS[result.outcome],
     )
-    says = result.outcome.value.replace("max_gradients", "max_samples")
+    says = result.outcome.value
+    for exact_word, sampled_word in WORDS.items():
+        says = says.replace(exact_word, sampled_word)
     shown = "" if claim.holds is None and not run.oracle.frozen else str(claim)
     result.message = " ".join(filter(None, (says, shown, run.trouble)))
     return result

@@ -14,8 +14,8 @@ from unsaddle.stepper import Stepper, torch
 from unsaddle.stochastic import settle
 
 __all__ = [
-    "ANCGD", "NEON", "PAGD", "PGD", "PGDNC", "PSGD", "SGDNC", "Auto", "Escape", "NEONPlus",
-    "certify",
+    "ANCGD", "NEON", "PAGD", "PGD", "PGDNC", "PSGD", "SGDNC", "AGDAuto", "AGDLanczos", "Auto",
+    "Escape", "NEONPlus", "certify",
 ]  # fmt: skip
 
 
@@ -42,15 +42,15 @@ class Method(Stepper):
 
         Args:
             params: As every torch optimiser takes them; groups may differ in nothing.
-            smoothness: Bound on the Hessian's norm; Auto alone can do without.
-            hessian_lipschitz: Lipschitz constant of the Hessian; Auto alone can do without.
+            smoothness: Bound on the Hessian's norm; Auto and AGDAuto can do without.
+            hessian_lipschitz: Lipschitz constant of the Hessian; Auto and AGDAuto can do without.
             tol: Gradient norm to reach.
             curvature_tol: Curvature to certify. Default sqrt(rho tol).
             failure_probability: Chance of a false certificate over the whole run.
             decrease_available: Bound on f(x0) - min f; needed by PGD and PAGD only.
             seed: All randomness is a function of it.
             lr: The descent's step, the one setting that a scheduler may change; theory's if None.
-                Not for Auto, whose line search finds it.
+                Not for Auto and AGDAuto, which find it.
             **options: Single hyperparameters of the method, in place of the paper's.
         """
         groups, n = _listed_groups(params)
@@ -83,8 +83,8 @@ class Method(Stepper):
             return self.parameters._replace(descent=descent._replace(step=rate))
         if rate != 1:
             raise ValueError(
-                f"lr must be 1, got {rate!r}: {type(self).__name__} finds its steps by a line "
-                "search; leave lr and the scheduler out"
+                f"lr must be 1, got {rate!r}: {type(self).__name__} finds its steps by "
+                "itself; leave lr and the scheduler out"
             )
         return self.parameters
 
@@ -93,6 +93,12 @@ class Auto(Method):
     """L-BFGS and Lanczos: nothing to know of the loss, which must be the same at every call."""
 
     method = "auto"
+
+
+class AGDAuto(Method):
+    """Parameter-free accelerated descent: nothing to know of the loss, and nothing to store."""
+
+    method = "agd-auto"
 
 
 class PGD(Method):
@@ -129,6 +135,12 @@ class NEONPlus(Method):
     """Accelerated descent and NEON+: Xu, Jin & Yang (2018), our reconstruction."""
 
     method = "neon+"
+
+
+class AGDLanczos(Method):
+    """Accelerated descent and Lanczos."""
+
+    method = "agd+lanczos"
 
 
 class Sampled(Method):
@@ -220,8 +232,11 @@ class PSGD(Sampled):
 
 
 OPTIMISERS: dict[str, type[Method]] = {
-    cls.method: cls for cls in (Auto, PGD, PAGD, PGDNC, ANCGD, NEON, NEONPlus, SGDNC, PSGD)
-}
+    cls.method: cls
+    for cls in (
+        Auto, AGDAuto, PGD, PAGD, PGDNC, ANCGD, NEON, NEONPlus, AGDLanczos, SGDNC, PSGD
+    )
+}  # fmt: skip
 
 
 def _listed_groups(params: Any) -> tuple[list[Any], int]:

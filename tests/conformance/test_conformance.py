@@ -18,6 +18,8 @@ from unsaddle import landscapes
 WIDE = {"radius": 1e-3}  # over a shorter one, rounding alone turns the direction by more than TOL
 METHODS = {  # a new method joins here
     "auto": {"noise": 2.5e-7},  # which makes the radius as wide
+    "agd-auto": {"noise": 2.5e-7},
+    "agd+lanczos": {"noise": 2.5e-7},
     "pgd": WIDE,
     "pagd": WIDE,
     "pgd+nc": WIDE,

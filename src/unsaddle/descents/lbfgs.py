@@ -55,6 +55,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         direction=ops.times(-1.0, gradient),
         steps=ops.scale(0.0, d.steps),
         bends=ops.scale(0.0, d.bends),
+        products=ops.blank(s.x, PAIRS),
         count=0,
         value=value,
         line=along(value, -norm * norm, t),
@@ -67,7 +68,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """d = -H g, with H from the last pairs by the two-loop recursion."""
     d = s.descent
-    q = steer(ops, d.steps, d.bends, d.count, d.gradient)
+    q = steer(ops, d)
     small = ops.norm(d.gradient) <= s.tolerance
     slope = ops.dot(q, d.gradient)
     return s._replace(
@@ -90,7 +91,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     taken = accepts(line, seen, slope)
     bend = ops.add(gradient, -1.0, d.gradient)
     step = ops.times(line.t, d.direction)
-    i = d.count % PAIRS
+    i, product = d.count % PAIRS, ops.dot(step, bend)
     length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
     error = abs(value - d.value - line.t * (slope + line.slope) / 2)
     change = ops.where(error > HAZE * noise, 12 * error / length / length / length, 0.0)
@@ -100,6 +101,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         gradient=ops.switch(taken, ops.keep(gradient), d.gradient),
         steps=ops.put(d.steps, i, ops.switch(taken, step, ops.keep(ops.pick(d.steps, i)))),
         bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
+        products=ops.record(d.products, i, ops.where(taken, product, ops.read(d.products, i))),
         count=ops.where(taken, d.count + 1, d.count),
         value=ops.where(taken, value, d.value),
         line=narrow(ops, line, seen, slope),

@@ -19,6 +19,7 @@ class Memory(NamedTuple):
     direction: Vector  # d
     steps: Vector  # the last s
     bends: Vector  # the last y
+    products: Vector  # their s'y
     count: Scalar  # pairs so far
     value: Scalar  # f(x)
     line: Line
@@ -37,21 +38,22 @@ class Memory(NamedTuple):
 
 def memory(ops: Ops, x: Vector) -> Memory:
     """Nothing seen yet."""
-    zero, room = ops.times(0.0, x), ops.shelf(x, PAIRS)
-    return Memory(zero, zero, room, ops.times(0.0, room), 0, inf, along(0.0, 0.0, 0.0), 0, 0.0, 0.0)
+    zero, room, row = ops.times(0.0, x), ops.shelf(x, PAIRS), ops.blank(x, PAIRS)
+    line = along(0.0, 0.0, 0.0)
+    return Memory(zero, zero, room, ops.times(0.0, room), row, 0, inf, line, 0, 0.0, 0.0)
 
 
-def steer(ops: Ops, steps: Vector, bends: Vector, count: Scalar, gradient: Vector) -> Vector:
+def steer(ops: Ops, d: Memory) -> Vector:
     """-H g, with H = (s'y/y'y) I updated by each pair; a place that is empty changes nothing."""
-    newest = [(count - 1 - j) % PAIRS for j in range(PAIRS)]
-    pairs = [(ops.pick(steps, i), ops.pick(bends, i)) for i in newest]
-    inverse = [_inverse(ops, ops.dot(step, bend)) for step, bend in pairs]
-    q, weights = ops.times(-1.0, gradient), []
+    newest = [(d.count - 1 - j) % PAIRS for j in range(PAIRS)]
+    pairs = [(ops.pick(d.steps, i), ops.pick(d.bends, i)) for i in newest]
+    inverse = [_inverse(ops, ops.read(d.products, i)) for i in newest]
+    q, weights = ops.times(-1.0, d.gradient), []
     for (step, bend), r in zip(pairs, inverse, strict=True):
         weights.append(r * ops.dot(step, q))
         q = ops.axpy(-weights[-1], bend, q)
-    step, bend = pairs[0]
-    q = ops.scale(ops.dot(step, bend) * _inverse(ops, ops.dot(bend, bend)), q)
+    _, bend = pairs[0]
+    q = ops.scale(ops.read(d.products, newest[0]) * _inverse(ops, ops.dot(bend, bend)), q)
     for (step, bend), r, w in reversed([*zip(pairs, inverse, weights, strict=True)]):
         q = ops.axpy(w - r * ops.dot(bend, q), step, q)
     return q

@@ -15,6 +15,7 @@ class Memory(NamedTuple):
 
     gradient: Vector  # g(x~)
     direction: Vector  # v_k; in the end the Ritz vector
+    aside: Vector  # g(x~ + (r/2) v_1)
     basis: Vector  # v_1, v_2, ...
     diagonal: Vector  # alpha_1, alpha_2, ...
     beside: Vector  # beta_2, beta_3, ...
@@ -64,6 +65,6 @@ def memory(ops: Ops, x: Vector) -> Memory:
     room = places(ops.size(x)) + 1
     row, beside, zero = ops.blank(x, room), ops.blank(x, room), ops.times(0.0, x)
     return Memory(
-        zero, zero, ops.shelf(x, room), row, beside, 0.0, 0, inf, inf, inf, 1.0, 0.0,
-        1.0, 0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
+        zero, zero, zero, ops.shelf(x, room), row, beside, 0.0, 0, inf, inf, inf, 1.0,
+        0.0, 1.0, 0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
     )  # fmt: skip

@@ -20,9 +20,8 @@ Choices, beside those of ``sounding.py``:
 
 from math import inf
 
-from unsaddle.certificate import NO_SIGHT
 from unsaddle.escapes.krylov import Memory, Settings, memory, orthogonal, places
-from unsaddle.escapes.sounding import FIRST, HALF, SEARCH, SOUNDING, probe
+from unsaddle.escapes.sounding import FIRST, HALF, SEARCH, SOUNDING, aim, probe
 from unsaddle.escapes.stride import MEASURE, PHASES
 from unsaddle.kernel import (
     BEGIN,
@@ -46,10 +45,7 @@ FOUND, AGAIN = BEGIN + 8, BEGIN + 9
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Draw v_1 = xi, uniform on the sphere."""
     s = s._replace(episode=s.episode + 1)
-    xi = ops.noise(s.x, s.seed, s.episode)
-    first = ops.scale(1 / ops.norm(xi), xi)
-    unit = ops.maximum(ops.roundoff(s.x), p.escape.noise)
-    radius = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
+    first, seen = aim(ops, p, s)
     search = s.escape._replace(
         gradient=ops.keep(gradient),
         direction=first,
@@ -65,7 +61,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         strange=0.0,
         curvature=inf,
         pace=0.25,
-        sight=NO_SIGHT._replace(radius=radius, error=inf),
+        sight=seen,
     )
     return s._replace(escape=search, phase=HALF)
 
@@ -83,7 +79,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     w, along = orthogonal(ops, e, w)
     rest = ops.norm(w)
     beta = ops.maximum(rest, ops.tiny(w))
-    elsewhere = ops.record(ops.record(along, k, 0.0), k - 1, along[k - 1] - e.beta)
+    elsewhere = ops.record(ops.record(along, k, 0.0), k - 1, ops.read(along, k - 1) - e.beta)
     strange = ops.maximum(e.strange, ops.norm(elsewhere))
     pivot = alpha + p.escape.enough * seen.curvature_tol + seen.error - e.beta * e.beta / e.pivot
     dip = alpha + 4 * ops.maximum(seen.error, strange) - e.beta * e.beta / e.dip

@@ -1,4 +1,4 @@
-"""How far to probe, and what can be seen from there: the first look of a Lanczos search.
+"""How far to probe, and what can be seen from there: the first look of a search without constants.
 
 Choices:
 
@@ -6,12 +6,14 @@ Choices:
    between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
    shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
-   noisy, and r is lengthened instead), and at every step for nothing, as V'HV of an exact H is
-   tridiagonal and symmetric and whatever else is found there is error. Four times that must stay
-   below gamma.
+   noisy, and r is lengthened instead, at least until something can be seen), and at every step for
+   nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found there is
+   error. Four times that must stay below gamma.
 """
 
-from unsaddle.certificate import Sight, sight
+from math import inf
+
+from unsaddle.certificate import NO_SIGHT, Sight, sight
 from unsaddle.kernel import (
     BEGIN,
     BLIND,
@@ -29,6 +31,14 @@ WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of g
 COARSEST = 1e-2  # share of l above which gamma is not chosen
 
 
+def aim(ops: Ops, p: Parameters, s: State) -> tuple[Vector, Sight]:
+    """Draw v_1 = xi, uniform on the sphere, and begin with r = 2 sqrt(unit) max(|x|, 1)."""
+    xi = ops.noise(s.x, s.seed, s.episode)
+    unit = ops.maximum(ops.roundoff(s.x), p.escape.noise)
+    radius = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
+    return ops.scale(1 / ops.norm(xi), xi), NO_SIGHT._replace(radius=radius, error=inf)
+
+
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
     """x~ + r v_k."""
     return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
@@ -40,16 +50,15 @@ def halfway(ops: Ops, p: Parameters, s: State) -> Vector:
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep g(x~ + (r/2) v_1) where v_2 will be."""
-    basis = ops.put(s.escape.basis, 1, gradient)
-    return s._replace(escape=s.escape._replace(basis=basis), phase=WHOLE)
+    """Keep g(x~ + (r/2) v_1)."""
+    return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=WHOLE)
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """See how large the curvature is and how it changes; choose gamma; shorten r if need be."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     bend = ops.add(gradient, -1.0, e.gradient)
-    short = ops.add(ops.pick(e.basis, 1), -1.0, e.gradient)
+    short = ops.add(e.aside, -1.0, e.gradient)
     met, changing = s.descent.scale()
     local = ops.norm(bend) / r
     smoothness = ops.maximum(ops.maximum(c.smoothness, met), local)
@@ -78,14 +87,15 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
     worse = hides & (seen.error >= e.sight.error)
     turns = worse & (e.pace < 1)
-    ends = worse & (e.pace > 1)
+    least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
+    blind = hides & (2 * least > local)
+    ends = worse & (e.pace > 1) & (2 * least <= local)
     pace = ops.where(turns, 4.0, e.pace)
     ahead = ops.where(turns, 16 * r, e.pace * r)
     on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
     best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
     best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
     after = e._replace(sight=best, pace=pace)
-    blind = hides & (2 * best.curvature_tol > local)
     onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
     phase = ops.where(on, HALF, onto)
     return s._replace(escape=after, phase=phase)

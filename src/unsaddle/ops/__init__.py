@@ -23,7 +23,7 @@ is what ``dot`` returns. Every backend is a module with the same functions:
 ``shelf(x, k)``           room for k vectors like x; ``put(shelf, i, x)``, ``pick(shelf, i)``
 ``against(shelf, k, x)``  inner products of x with the first k vectors of a shelf
 ``mix(shelf, k, c)``      their sum, weighted by c
-``blank(x, k)``           room for k scalars; ``record(row, i, a)`` puts one there
+``blank(x, k)``           room for k scalars; ``record(row, i, a)``, ``read(row, i)``
 ``ritz(a, b, k)``         lowest eigenpair of the leading k x k part of a tridiagonal matrix
 ========================  ==========================================================================
 

@@ -137,6 +137,11 @@ def record(row: Any, i: Any, a: Any) -> Any:
     return row.at[i].set(a)
 
 
+def read(row: Any, i: Any) -> Any:
+    """The scalar in place i."""
+    return row[i]
+
+
 def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
     """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
     places = jnp.arange(len(diagonal))

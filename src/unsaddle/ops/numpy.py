@@ -144,6 +144,11 @@ def record(row: Vector, i: int, a: float) -> Vector:
     return row
 
 
+def read(row: Vector, i: int) -> float:
+    """The scalar in place i."""
+    return row.item(i)
+
+
 def ritz(diagonal: Vector, beside: Vector, filled: int) -> tuple[float, Vector]:
     """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
     values, vectors = eigh_tridiagonal(

@@ -158,6 +158,11 @@ def record(row: torch.Tensor, i: int, a: float) -> torch.Tensor:
     return row
 
 
+def read(row: torch.Tensor, i: int) -> float:
+    """The scalar in place i."""
+    return float(row[i])
+
+
 def ritz(diagonal: torch.Tensor, beside: torch.Tensor, filled: int) -> tuple[float, torch.Tensor]:
     """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
     value, weights = host.ritz(diagonal.numpy(), beside.numpy(), filled)

@@ -10,6 +10,7 @@ from unsaddle.landscapes import Landscape
 from unsaddle.ops import batch
 from unsaddle.paper.measure import Arm, Ask, Panel
 
+FASTER = "{} typically needs less than {} of {}'s iterations"
 Readings = dict[str, dict[str, Any]]  # name -> what it changes; the first is the literal one
 
 

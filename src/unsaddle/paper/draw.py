@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from unsaddle.landscapes import Landscape
@@ -27,19 +28,26 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 plt.rcParams.update(STYLE)
+GREY = "#8a8a8a"
+CORNER = (0.66, 0.48)  # left and top of the inset, with a margin
 
 
 def contour(axes: Axes, f: Landscape, window: Sequence[float]) -> None:
-    """Draw the landscape's level lines, labelled with their values."""
+    """Draw the landscape's level lines, labelled with their values where there is room."""
     x, y = np.meshgrid(
         np.linspace(window[0], window[1], 241), np.linspace(window[2], window[3], 181)
     )
     height = f.value(np.stack([x, y], -1))
     levels = np.quantile(height, [0.02, 0.08, 0.18, 0.3, 0.45, 0.6, 0.75, 0.9])
     levels = np.unique(np.round(levels, 2))
-    lines = axes.contour(x, y, height, levels, colors="#9a9a9a", linewidths=0.8)
-    axes.clabel(lines, fontsize=7, fmt="%g")
+    axes.contour(x, y, height, levels, colors=GREY, linewidths=0.8)
     axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$")
+    inside = np.s_[9:-9, 20:-20]  # where a label is not cut off
+    lines = axes.contour(x[inside], y[inside], height[inside], levels, alpha=0)
+    for label in axes.clabel(lines, fontsize=7, fmt="%g", inline=False, colors=GREY):
+        u, v = axes.transLimits.transform(label.get_position())
+        label.set(alpha=1, path_effects=[withStroke(linewidth=2.5, foreground="white")])
+        label.set_visible(not (u > CORNER[0] - 0.1 and v < CORNER[1]))
 
 
 def samples(
@@ -51,15 +59,19 @@ def samples(
         time, x = points[arm]
         label = f"{getattr(panel, arm).label}, t = {time}"
         axes.plot(*x.T, ".", color=COLOURS[arm], markersize=4, alpha=0.6, label=label)
-    box = axes.inset_axes((0.66, 0.03, 0.32, 0.32 * 1.25))
+    box = axes.inset_axes((CORNER[0], 0.03, 0.98 - CORNER[0], CORNER[1] - 0.08))
     box.plot(*points["ours"][1].T, ".", color=COLOURS["ours"], markersize=3, alpha=0.5)
     reach = 1.35 * radius
     box.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     box.spines[:].set_visible(True)
     box.text(0.5, 0.5, "at the\nsaddle", fontsize=6.5, ha="center", va="center", color="#555555",
              transform=box.transAxes)  # fmt: skip
-    axes.legend(loc="upper left", fontsize=8, markerscale=2, handletextpad=0.1, frameon=True,
-                facecolor="white", edgecolor="none", framealpha=0.85)  # fmt: skip
+    key(axes, 2, markerscale=2, handletextpad=0.1, columnspacing=1.0)
+
+
+def key(axes: Axes, columns: int, **more: Any) -> None:
+    """Put the legend above the axes, where nothing else is."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize=8.5, ncols=columns, **more)
 
 
 def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: int) -> None:
@@ -76,19 +88,13 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
                   histtype="step", linewidth=1.4)  # fmt: skip
     axes.set(xlabel="descent value", ylabel="share of samples", ylim=(0, None))
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
-    axes.legend(loc="upper center", fontsize=8.5)
+    key(axes, 2, columnspacing=1.0)
 
 
-def curves(
-    axes: Axes,
-    x: Any,
-    lines: Mapping[str, Any],
-    marker: str = "o",
-    palette: Sequence[str] = PALETTE,
-) -> None:
+def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
     """Draw one line for each name, in the palette's order."""
-    for (name, y), colour in zip(lines.items(), palette, strict=False):
-        axes.plot(x, y, marker=marker, markersize=4, color=colour, label=name)
+    for (name, y), colour in zip(lines.items(), PALETTE, strict=False):
+        axes.plot(x, y, marker="o", markersize=4, color=colour, label=name)
 
 
 def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Picture, Any]:

@@ -15,7 +15,8 @@ from unsaddle.paper import draw
 from unsaddle.paper.claims import judge
 from unsaddle.paper.declare import Figure, Scan
 from unsaddle.paper.figures import FIGURES
-from unsaddle.paper.measure import RUN, SAMPLERS, SAMPLES, SCANNED, Experiment, seeds
+from unsaddle.paper.lockstep import trajectory
+from unsaddle.paper.measure import RUN, SAMPLES, SCANNED, Experiment, seeds
 
 Job = Callable[[Path, int], dict[str, Any]]
 
@@ -66,9 +67,8 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         points = {}
         for arm in ("ours", "theirs"):
             one = getattr(panel, arm)
-            run = SAMPLERS[one.method](
-                panel.landscape, one.values, one.times, seeds(arm, experiment.seed, RUN), panel.ops
-            )
+            numbers = seeds(arm, experiment.seed, RUN)
+            run = trajectory(one.method, panel.landscape, one.values, one.times, numbers, panel.ops)
             points[arm] = (one.times[moment], list(run)[moment])
         draw.samples(axis, panel, declared.window or (), points, panel.ours.values["r"])
     rows = []
@@ -76,7 +76,7 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ("ours", "theirs")}
         axis = axes[len(columns) + i]
         draw.histogram(axis, panel, values, RUN)
-        axis.set_title(panel.title if not declared.window else "")
+        axis.set_title(panel.title if not declared.window else "", pad=22)
         rows += [(panel.title, getattr(panel, arm).label, float(v))
                  for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
     draw.save(picture, folder / name)
@@ -89,21 +89,20 @@ def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) ->
         for label, ask in scan.lines.items()
     }
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
-    known = {panel.ours.label: "ours" for panel in experiment.panels}
-    palette = [draw.COLOURS[known.get(label, "theirs")] for label in lines]
-    draw.curves(axis, scan.grid, lines, palette=palette)
+    draw.curves(axis, scan.grid, lines)
     for (label, at), style in zip(scan.theory.items(), ("--", ":"), strict=False):
-        colour = draw.COLOURS[known.get(label, "theirs")]
+        colour = draw.PALETTE[[*lines].index(label)]
         axis.axvline(at, color=colour, linestyle=style, label=f"theory, {label}")
     for bound in scan.bounds:
         axis.axhline(bound, color="#777777", linewidth=0.8)
-        axis.annotate(f"paper: {bound:.0%}", (1, bound), xycoords=("axes fraction", "data"),
-                      va="bottom", ha="right", fontsize=8, color="#555555")  # fmt: skip
+    beside = axis.secondary_yaxis("right")
+    beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
+    beside.spines["right"].set_visible(False)
     axis.set(xlabel=scan.label, ylabel="measured share", ylim=(-0.03, 1.03))
     axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
     if scan.logarithmic:
         axis.set_xscale("log")
-    axis.legend(fontsize=8.5, loc="center left", bbox_to_anchor=(1, 0.5))
+    draw.key(axis, 2)
     draw.save(picture, folder / f"{name}-sensitivity")
     rows = zip(scan.grid, *lines.values(), strict=True)
     return write_csv(folder / f"{name}-sensitivity.csv", (scan.label, *lines), rows)

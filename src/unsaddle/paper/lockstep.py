@@ -1,50 +1,55 @@
 """Run a method's kernel on many samples at once, and stop it at given times to look at them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import inf
+from functools import partial
+from math import inf, sqrt
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unsaddle.escapes.neon_plus import CHECK
-from unsaddle.kernel import BEGIN, GO, GRADIENT, VALUE, Parameters, State
+from unsaddle.kernel import BEGIN, GO, GRADIENT, NEW, VALUE, Parameters, State
 from unsaddle.landscapes import Landscape
-from unsaddle.methods import METHODS, override
+from unsaddle.methods import METHODS, STOCHASTIC, override
 from unsaddle.ops import batch
 
-SEARCH = BEGIN + 1
-PLAIN = {"enough": inf, "reach": inf, "fall": 0.0, "failure_probability": 1e-300}
+ENDLESS = 2**20  # a window that nothing gets to the end of
+PLAIN = {"enough": inf, "soon": inf, "reach": inf, "fall": 0.0, "failure_probability": 1e-300}
 NEVER = 1e100  # a curvature that nothing has
+SAMPLED = 2**41  # tells the samples' noise from that of the method
 
 
 class Kind(NamedTuple):
     """How an experiment speaks to a method."""
 
     names: Mapping[str, str]  # the paper's symbol -> the method's option
-    searches: bool  # a search gives a direction, a descent a point
     point: Callable[[State], Any]  # where a sample is, as an offset from the saddle
+    steps: Callable[[State], Any]  # its iterations so far
+    searches: bool = False  # a search gives a direction, a descent a point
 
 
-def _names(**names: str) -> Mapping[str, str]:
-    return MappingProxyType(names | {"r": "radius"})
+def _search(point: Callable[[State], Any], **names: str) -> Kind:
+    names |= {"eta": "search_step", "r": "radius"}
+    return Kind(MappingProxyType(names), point, lambda s: s.escape.steps, True)
+
+
+def _descent(steps: Callable[[State], Any], **names: str) -> Kind:
+    return Kind(MappingProxyType(names | {"eta": "step"}), lambda s: s.x, steps)
+
+
+def _sphere(s: State) -> Any:
+    return batch.times(s.escape.sight.radius, s.escape.direction)
 
 
 KINDS = {
-    "pgd+nc": Kind(
-        _names(eta="search_step"),
-        True,
-        lambda s: batch.times(s.escape.sight.radius, s.escape.direction),
-    ),
-    "ancgd": Kind(
-        _names(eta="search_step", theta="search_friction"), True, lambda s: s.escape.direction
-    ),
-    "neon": Kind(_names(eta="search_step"), True, lambda s: s.escape.behind),
-    "neon+": Kind(
-        _names(eta="search_step", zeta="search_momentum"), True, lambda s: s.escape.behind
-    ),
-    "pgd": Kind(_names(eta="step"), False, lambda s: s.x),
-    "pagd": Kind(_names(eta="step", theta="friction"), False, lambda s: s.x),
+    "pgd+nc": _search(_sphere),
+    "ancgd": _search(lambda s: s.escape.direction, theta="search_friction"),
+    "neon": _search(lambda s: s.escape.behind),
+    "neon+": _search(lambda s: s.escape.behind, zeta="search_momentum"),
+    "sgd+nc": _search(_sphere, start="start", xi="noise", m="search_batch"),
+    "pgd": _descent(lambda s: ENDLESS - s.left, r="radius"),
+    "pagd": _descent(lambda s: ENDLESS - s.left, r="radius", theta="friction"),
+    "psgd": _descent(lambda s: s.descent.steps, kick="radius"),
 }
 
 
@@ -59,15 +64,18 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
     Returns:
         The parameters. PAGD has NCE, of gamma = theta^2/eta and s = gamma/(4 rho), if nce is 1.
     """
-    start = METHODS[method].from_theory(
-        smoothness=f.smoothness,
-        hessian_lipschitz=f.hessian_lipschitz,
-        tol=min(1e-2, f.smoothness**2 / f.hessian_lipschitz),
-        n=f.n,
-        decrease_available=1.0,
-    )
-    options = {KINDS[method].names[s]: v for s, v in values.items() if s in KINDS[method].names}
-    options |= {name: v for name, v in PLAIN.items() if name in start.escape._fields}
+    ell, rho, names = f.smoothness, f.hessian_lipschitz, KINDS[method].names
+    known = {"smoothness": ell, "hessian_lipschitz": rho, "tol": min(1e-2, ell**2 / rho), "n": f.n}
+    known["decrease_available"] = 1.0
+    if method in STOCHASTIC:
+        known |= {"stochastic_smoothness": ell, "variance": 0.0, "failure_probability": 1e-3}
+        gamma = sqrt(rho * known["tol"])
+        start = STOCHASTIC[method].theory(**known, curvature_tol=gamma, printed=False)
+    else:
+        start = METHODS[method].from_theory(**known)
+    options = {names[symbol]: v for symbol, v in values.items() if symbol in names}
+    plain = PLAIN | {"window": ENDLESS}
+    options |= {name: v for name, v in plain.items() if name in start.escape._fields}
     if method == "pagd":
         gamma = values["theta"] ** 2 / values["eta"] if values.get("nce") else NEVER
         options |= {"nce_curvature": gamma, "nce_length": gamma / (4 * f.hessian_lipschitz)}
@@ -76,12 +84,12 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
     return override(start, options)
 
 
-def variant(**functions: Callable[..., Any]) -> Any:
-    """Give the batch backend with some of its functions replaced, such as where samples start."""
-    return SimpleNamespace(**{**vars(batch), **functions})
+def variant(ops: Any, **functions: Callable[..., Any]) -> Any:
+    """Give a backend with some of its functions replaced, such as where samples start."""
+    return SimpleNamespace(**{**vars(ops), **functions})
 
 
-CIRCLE = variant(uniform=lambda like, seed, episode: 1.0)
+CIRCLE = variant(batch, uniform=lambda like, seed, episode: 1.0)
 
 
 def reduced(n: int) -> Any:
@@ -102,7 +110,7 @@ def reduced(n: int) -> Any:
         length = np.sqrt(2 * gammaincinv((n - 1) / 2, rest))
         return np.stack([batch.noise(like, seed, episode)[:, 0], length], -1)
 
-    return variant(noise=noise, size=lambda x: n)
+    return variant(batch, noise=noise, size=lambda x: n)
 
 
 def trajectory(
@@ -118,7 +126,8 @@ def trajectory(
     Args:
         method: A key of ``KINDS``.
         f: The landscape.
-        values: Symbol -> value.
+        values: Symbol -> value; ``sigma`` is the standard deviation, in each coordinate, of noise
+            that the samples of a gradient add to it, the same wherever the same sample is asked.
         times: After how many iterations to look, ascending.
         seeds: One per sample.
         ops: The backend, or a variant.
@@ -127,23 +136,18 @@ def trajectory(
         The samples at each time, one row each.
     """
     kind, p = KINDS[method], parameters(method, f, values)
-    solver = METHODS[method].solver
+    solver = (METHODS | STOCHASTIC)[method].solver
     origin = np.zeros((len(seeds), f.n), values.get("dtype", np.float64))
     state = solver.start(ops, p, origin, seeds)
     seen = (f.value(origin), f.gradient(origin))
-    state = solver.phases[BEGIN].update(ops, p, state, *seen)
+    if BEGIN in solver.phases:
+        state = solver.phases[BEGIN].update(ops, p, state, *seen)
     if method.startswith("neon"):  # the captions start it in the ball, NEON itself on the sphere
         within = ops.uniform(origin, seeds, 1) ** (1 / ops.size(origin))
         state = state._replace(escape=_scaled(state.escape, within))
-    done = 0
+    look = partial(_look, p, f, ops, values.get("sigma", 0.0))
     for time in times:
-        p = p._replace(escape=p.escape._replace(window=time))
-        awake = time > done
-        phase = SEARCH if kind.searches else GO
-        if awake:
-            state = state._replace(phase=np.full(len(seeds), phase), left=time - done)
-            state, seen = _run(solver.phases, p, state, seen, f, ops, kind.searches)
-        done = time
+        state, seen = _run(solver.phases, look, partial(awake, kind, time), state, seen)
         yield kind.point(state).copy()
 
 
@@ -153,30 +157,40 @@ def _scaled(escape: Any, factor: Any) -> Any:
     )
 
 
-def _run(phases: Any, p: Parameters, s: State, seen: Any, f: Landscape, ops: Any, searches: bool):
+def awake(kind: Kind, time: int, s: State) -> Any:
+    """Say which samples have iterations to make before a time, or one to finish."""
+    return (kind.steps(s) < time) | ((s.phase > GO) & (s.phase < BEGIN))
+
+
+def _run(phases: Any, look: Any, waiting: Any, s: State, seen: Any) -> tuple[State, Any]:
     """Take all samples on until each has finished; those in one phase go together."""
     m = len(s.x)
     while True:
-        code = np.broadcast_to(s.phase, m)
-        awake = (code == SEARCH) | (code >= CHECK) if searches else code < BEGIN
-        codes = np.unique(code[awake])
-        if len(codes) == 0:
-            return s, seen
-        if len(codes) == 1 and awake.all():
-            s, seen = _look(phases[int(codes[0])], p, s, seen, f, ops)
+        code = np.where(waiting(s), np.broadcast_to(s.phase, m), -1)
+        codes = np.unique(code)
+        if len(codes) == 1:
+            if codes[0] < 0:
+                return s, seen
+            s, seen = look(phases[int(codes[0])], s, seen)
             continue
-        for each in codes:
-            rows = np.flatnonzero(awake & (code == each))
-            part = _take((s, seen), rows, m)
-            s, seen = _put((s, seen), rows, m, _look(phases[int(each)], p, *part, f, ops))
+        for each in codes[codes >= 0]:
+            rows = np.flatnonzero(code == each)
+            s, seen = _put((s, seen), rows, m, look(phases[int(each)], *_take((s, seen), rows, m)))
 
 
-def _look(phase: Any, p: Parameters, s: State, seen: Any, f: Landscape, ops: Any) -> Any:
+def _look(
+    p: Parameters, f: Landscape, ops: Any, sigma: float, phase: Any, s: State, seen: Any
+) -> tuple[State, Any]:
+    """Look where a phase wants to; sigma > 0 adds the samples' noise to each coordinate."""
     value, gradient = seen
     if phase.needs:
-        point = phase.at(ops, p, s)
+        point, many = phase.at(ops, p, s), phase.size(p)
+        s = s._replace(drawn=s.drawn + many * (phase.sample == NEW))
         value = f.value(point) if phase.needs & VALUE else value
         gradient = f.gradient(point) if phase.needs & GRADIENT else gradient
+        if sigma:
+            theta = ops.noise(point, s.seed + SAMPLED, s.drawn)
+            gradient = gradient + sigma / sqrt(many) * theta
     return phase.update(ops, p, s, value, gradient.copy()), (value, gradient)
 
 

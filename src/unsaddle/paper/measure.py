@@ -5,7 +5,6 @@ values that replaces those of the figure. A measurement is made under one readin
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from math import inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
@@ -15,25 +14,18 @@ from scipy.stats import binom
 from unsaddle.landscapes import Landscape
 from unsaddle.ops import batch
 from unsaddle.paper.lockstep import CIRCLE, KINDS, trajectory
-from unsaddle.paper.stochastic import psgd, snc
 
 RUN = 300  # samples of one run of the paper, M
 SAMPLES = 100_000  # for each probability
 SCANNED = 20_000  # for each point of a scan
 RACED = 30 * RUN  # for each curve of success against iterations
-SEARCHES = {"snc", *(name for name, kind in KINDS.items() if kind.searches)}
-SAMPLERS: dict[str, Callable[..., Iterator[np.ndarray]]] = {
-    "snc": snc,
-    "psgd": psgd,
-    **{name: partial(trajectory, name) for name in KINDS},
-}
 
 
 class Arm(NamedTuple):
     """One of the two methods in a figure."""
 
     label: str
-    method: str  # a key of SAMPLERS
+    method: str  # a key of KINDS
     times: tuple[int, ...]  # the steps at which samples are drawn; the last is the histogram's
     values: Mapping[str, Any]  # symbol -> value, under the figure's reading
 
@@ -107,11 +99,10 @@ def descents(
     one: Arm = getattr(panel, arm)
     values = {**one.values, **changes}
     f, reference = panel.landscape, values.get("reference", panel.reference)
-    extract = values.get("extract", "search" if one.method in SEARCHES else "point")
+    extract = values.get("extract", "search" if KINDS[one.method].searches else "point")
     ops = CIRCLE if values.get("circle") else panel.ops
-    for points in SAMPLERS[one.method](
-        f, values, times or one.times[-1:], seeds(arm, seed, m), ops
-    ):
+    looks = times or one.times[-1:]
+    for points in trajectory(one.method, f, values, looks, seeds(arm, seed, m), ops):
         if extract == "search":
             value = lowest(f, points, panel.reach)
         elif extract == "point":
@@ -231,6 +222,11 @@ def both(first: Ask, second: Ask) -> Ask:
         )
 
     return ask
+
+
+def under(ask: Ask, **fixed: Any) -> Ask:
+    """Ask the same with something added to the reading."""
+    return lambda experiment, changes, m: ask(experiment, {**changes, **fixed}, m)
 
 
 def similar(threshold: float, most: float) -> Ask:

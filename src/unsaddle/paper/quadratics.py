@@ -4,15 +4,17 @@ Where eigenvalues coincide, a method that starts at random sees of each eigenspa
 of its start there: n coordinates reduce, exactly, to one for each distinct eigenvalue.
 """
 
-from math import sqrt
+from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal
 from scipy.special import gammaincinv
 
+from unsaddle.kernel import BEGIN
 from unsaddle.landscapes import Landscape
+from unsaddle.methods import METHODS
 from unsaddle.ops import batch
+from unsaddle.ops import numpy as numpy_ops
 from unsaddle.paper.lockstep import variant
 
 
@@ -69,7 +71,7 @@ def weighted(multiplicities: np.ndarray) -> Any:
                          for k in range(len(multiplicities))]).T  # fmt: skip
         return np.sqrt(2 * gammaincinv(multiplicities / 2, bits)).astype(like.dtype)
 
-    return variant(noise=noise, size=lambda x: int(multiplicities.sum()))
+    return variant(batch, noise=noise, size=lambda x: int(multiplicities.sum()))
 
 
 def rayleigh(eigenvalues: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -78,38 +80,38 @@ def rayleigh(eigenvalues: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def lanczos(
-    eigenvalues: np.ndarray, multiplicities: np.ndarray, seeds: np.ndarray, bars: Any, limit: int
+    f: Landscape, multiplicities: np.ndarray, seeds: np.ndarray, bars: Any, limit: int
 ) -> list[np.ndarray]:
-    """Count Lanczos steps, one gradient difference each, until the lowest Ritz value is below bars.
+    """Count the gradients of the Lanczos escape at 0 until its lowest Ritz value is below bars.
 
     Args:
-        eigenvalues: Of the quadratic.
-        multiplicities: Of each.
+        f: The quadratic.
+        multiplicities: Of its eigenvalues.
         seeds: One for each start.
         bars: Curvatures to reach.
-        limit: Steps at most.
+        limit: Gradients at most.
 
     Returns:
-        For each bar, the steps of each start.
+        For each bar, the gradients of each start; the one at 0 is not counted, nor by the others.
     """
-    start = weighted(multiplicities).noise(np.zeros((len(seeds), len(eigenvalues))), seeds, 1)
-    counts = np.full((len(bars), len(seeds)), np.inf)
-    for row, v in enumerate(start):
-        basis, diagonal, off = [v / np.linalg.norm(v)], [], []
-        for step in range(1, limit + 1):
-            w = eigenvalues * basis[-1]
-            diagonal.append(float(w @ basis[-1]))
-            lowest = eigvalsh_tridiagonal(diagonal, off, select="i", select_range=(0, 0))[0]
-            for i, bar in enumerate(bars):
-                counts[i, row] = min(counts[i, row], step) if lowest <= bar else counts[i, row]
-            if np.isfinite(counts[:, row]).all():
-                break
-            q = np.array(basis)
-            for _ in range(2):
-                w = w - q.T @ (q @ w)
-            length = sqrt(w @ w)
-            if length < 1e-12:
-                break
-            off.append(length)
-            basis.append(w / length)
+    drawn = weighted(multiplicities)
+    ops = variant(numpy_ops, size=drawn.size, noise=lambda like, seed, episode: drawn.noise(
+        like[None], np.array([seed]), episode)[0])  # fmt: skip
+    line = METHODS["agd+lanczos"]
+    known = {"smoothness": f.smoothness, "hessian_lipschitz": f.hessian_lipschitz}
+    p = line.from_theory(**known, tol=1e-2, n=f.n)
+    p = p._replace(escape=p.escape._replace(enough=inf, failure_probability=1e-300))
+    counts = np.full((len(bars), len(seeds)), inf)
+    for row, seed in enumerate(seeds):
+        gradient, looks = f.gradient(np.zeros(f.n)), 0
+        state = line.solver.start(ops, p, np.zeros(f.n), seed)._replace(phase=BEGIN)
+        while looks < limit and state.phase >= 0 and not np.isfinite(counts[:, row]).all():
+            phase = line.solver.phases[state.phase]
+            if phase.needs:
+                gradient, looks = f.gradient(phase.at(ops, p, state)), looks + 1
+            state = phase.update(ops, p, state, 0.0, gradient)
+            e = state.escape
+            lowest = ops.ritz(e.diagonal, e.beside, e.steps)[0] if e.steps else inf
+            below = (lowest <= np.array(bars)) & np.isinf(counts[:, row])
+            counts[below, row] = looks
     return list(counts)

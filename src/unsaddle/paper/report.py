@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import struct
 import tempfile
 from collections import Counter
 from importlib.resources import files
@@ -32,15 +33,16 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
     claims = [claim for result in results.values() for claim in result["claims"]]
     record = {"seed": seed, "samples": SAMPLES, "run": RUN, "claims": claims}
     _write(output / "claims.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
-    pictures = {
-        picture["stem"]: base64.b64encode(
-            (output / "figures" / f"{picture['stem']}.png").read_bytes()
-        ).decode()
-        for result in results.values()
-        for picture in result["pictures"]
-    }
+    stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
+    pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"percent": _percent, "badge": BADGES.__getitem__, "interval": _interval}
+    environment.filters |= {
+        "percent": _percent,
+        "badge": BADGES.__getitem__,
+        "interval": _interval,
+        "encoded": lambda png: base64.b64encode(png).decode(),
+        "wide": _wide,
+    }
     template = environment.from_string((files("unsaddle.paper") / "report.html").read_text("utf-8"))
     counts = Counter(claim["verdict"] for claim in claims)
     page = template.render(
@@ -73,7 +75,18 @@ def _write(path: Path, text: str) -> Path:
 def _interval(claim: dict[str, Any]) -> str:
     """Write an interval, if there is one."""
     known = None not in (claim["low"], claim["high"])
-    return f"{claim['low']:.3g} to {claim['high']:.3g}" if known else "-"
+    return f"{_short(claim['low'])} to {_short(claim['high'])}" if known else "-"
+
+
+def _short(value: float) -> str:
+    """Write three digits, or five where three would say 1 of what is less."""
+    return f"{value:.3g}" if round(value, 3) != 1 else f"{value:.5g}"
+
+
+def _wide(png: bytes) -> bool:
+    """Say whether a picture has panels side by side, and is not to be shrunk to a phone."""
+    width, height = struct.unpack(">II", png[16:24])
+    return width > 2.1 * height
 
 
 def _percent(value: float | None) -> str:

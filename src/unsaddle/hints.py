@@ -1,0 +1,104 @@
+"""What to type instead: the words of SciPy and of others, and what they are here."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from unsaddle.methods import Method, meant
+
+LIMITED = "are not supported: leave them out, or substitute the variables"
+BUDGET = "is not known here: pass max_gradients=<a whole number>"
+TARGET = "is not known here: pass tol=<the gradient norm to reach>"
+NO_HESSIAN = "is not needed: curvature is measured with gradients, leave it out"
+ELSEWHERE = {
+    "bounds": LIMITED,
+    "constraints": LIMITED,
+    "maxiter": BUDGET,
+    "maxfun": BUDGET,
+    "maxfev": BUDGET,
+    "gtol": TARGET,
+    "ftol": TARGET,
+    "xtol": TARGET,
+    "hess": NO_HESSIAN,
+    "hessp": NO_HESSIAN,
+    "disp": "is not known here: print(result) afterwards, or pass callback=<a function>",
+    "options": "are arguments here: write each of them out, such as max_gradients=1000",
+    "grad": "is jac here: pass jac=<the gradient>",
+    "gradient": "is jac here: pass jac=<the gradient>",
+    "lr": "is step here, of the methods that have one; 'auto' needs none",
+    "rng": "is seed here: pass seed=<a whole number>",
+}
+
+
+SEARCHED = {
+    "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
+    "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
+    "x0": "is x here: pass x=<the point>",
+    "args": "are not known here: pass grad=lambda x: gradient(x, ...)",
+    "tol": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
+    "method": "is an argument of find_negative_curvature, not of certify",
+}
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def recognise(
+    options: Mapping[str, Any],
+    name: str,
+    method: Method,
+    function: Callable[..., Any],
+    elsewhere: Mapping[str, str] = ELSEWHERE,
+) -> dict[str, Any]:
+    """Refuse options that a method does not have, and say what was probably meant.
+
+    The error is a TypeError, and a ValueError where the wish is understood but not supported.
+
+    Args:
+        options: As they came, by name.
+        name: Of the method.
+        method: Its line of the table.
+        function: Which was called with them.
+        elsewhere: Words of others, with what to say of them.
+
+    Returns:
+        The options, without words of others that ask for nothing, such as ``bounds=None``.
+    """
+    own = method.options
+    asked = {k: v for k, v in options.items() if k in own or k not in elsewhere or _asks(v)}
+    arguments = [*inspect.signature(function).parameters][:-1]
+    besides = ", ".join(option for option in own if option not in arguments)
+    for word in [word for word in asked if word not in own]:
+        _refuse(word, arguments, own, elsewhere, f";\nthose of method {name!r} besides: {besides}")
+    return asked
+
+
+def knowing(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a function refuse keywords that it does not have with what was probably meant."""
+
+    def know(function: Callable[P, T]) -> Callable[P, T]:
+        arguments = [*inspect.signature(function).parameters]
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            for word in [word for word in kwargs if word not in arguments]:
+                _refuse(word, arguments, [], elsewhere, "")
+            return function(*args, **kwargs)
+
+        return call
+
+    return know
+
+
+def _refuse(
+    word: str, arguments: list[str], own: list[str], elsewhere: Mapping[str, str], besides: str
+) -> NoReturn:
+    hint = elsewhere.get(word, f"is unknown; {meant(word, [*arguments, *own])}").rstrip("; ")
+    error = ValueError if hint == LIMITED else TypeError
+    raise error(f"{word} {hint}\nThe arguments are {', '.join(arguments)}{besides}")
+
+
+def _asks(value: Any) -> bool:
+    """Say whether there is anything in a value."""
+    empty = hasattr(value, "__len__") and not len(value)
+    return value is not None and value is not False and not empty

@@ -1,0 +1,102 @@
+"""What a result shows: it can be read, it says what is known, and it carries no dead weight."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import rosen, rosen_der
+
+from tests.watched import START, each_method, gradient, solve, value
+from unsaddle import Certificate, Outcome, certify, minimize
+
+
+@each_method
+@pytest.mark.parametrize("given", [{}, {"max_gradients": 5}])
+def test_a_printed_result_fits_a_screen(method: str, given: dict[str, Any]) -> None:
+    result = solve(method, "apart", [], x0=np.append(np.ones(500), 0.0), **given)
+    for text in (repr(result), str(result)):
+        lines = text.splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= 100
+        for word in ("CERTIFIED" if result.success else "BUDGET", method, "looks", "tolerance="):
+            assert word in text
+    assert len(repr(result.state)) <= 100
+    assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
+
+
+def test_several_starts_print_their_ends_and_agree_on_the_probability() -> None:
+    result = minimize(value, START, jac=gradient, starts=3)
+    assert "runs: CERTIFIED, CERTIFIED, CERTIFIED" in repr(result)
+    assert str(result.certificate) in result.message
+
+
+@pytest.mark.parametrize(("count", "word"), [(0, "0 gradients"), (1, "1 gradient"), (2, "2 g")])
+def test_one_gradient_is_no_plural(count: int, word: str) -> None:
+    assert f"({word}" in str(Certificate(None, 0.1, 1.0, 0.0, None, count, ""))
+    assert "(1 gradients)" not in str(Certificate(None, 0.1, 1.0, 0.0, None, count, ""))
+
+
+@pytest.mark.parametrize(("holds", "truth"), [(True, True), (False, False), (None, False)])
+def test_a_certificate_is_true_only_if_it_holds(holds: bool | None, truth: bool) -> None:
+    assert bool(Certificate(holds, 0.1, 1.0, 0.0, None, 1, "")) is truth
+
+
+def test_the_gradient_at_x_is_given_wherever_a_run_is_cut_short() -> None:
+    """Unless x is a trial of the line search that went further, whose gradient was not kept."""
+    unknown = 0
+    for budget in range(1, 42):
+        result = minimize(rosen, [-1.0, 1, 1, 1], jac=rosen_der, max_gradients=budget)
+        assert result.outcome is Outcome.BUDGET
+        if np.isnan(result.jac).any():
+            unknown += 1
+        else:
+            np.testing.assert_array_equal(result.jac, rosen_der(result.x))
+    assert unknown <= 4
+
+
+def test_the_gradient_at_x_is_given_where_the_function_ends() -> None:
+    """Beyond x = 2 there is no function: the last point before it has a gradient that was seen."""
+
+    def fun(x: np.ndarray) -> float:
+        return float(-x[0]) if x[0] < 2 else np.nan
+
+    result = minimize(fun, [0.0], jac=lambda x: -np.ones(1) if x[0] < 2 else np.full(1, np.nan))
+    assert not result.success
+    np.testing.assert_array_equal(result.jac, [-1.0])
+
+
+@pytest.mark.parametrize(("curvature_tol", "weak"), [(0.9, True), (0.3, True), (0.1, False)])
+def test_a_weak_certificate_says_so(curvature_tol: float, weak: bool) -> None:
+    """At the minimum the curvatures are 1 and 2, and the bound on the largest is below 3."""
+    certificate = certify(gradient, [0.0, 1.0], curvature_tol=curvature_tol)
+    assert certificate.holds
+    assert ("weak: the largest curvature met is" in str(certificate)) == weak
+
+
+def test_a_certified_run_keeps_no_more_than_a_few_vectors() -> None:
+    """The basis of the search and the pairs of the descent would be a thousand."""
+    n = 1000
+    result = minimize(lambda x: float(x @ x), np.ones(n), jac=lambda x: 2 * x)
+    assert result.success
+    assert len(pickle.dumps(result.state)) < 10 * 8 * n
+    again = minimize(lambda x: float(x @ x), np.ones(n), jac=lambda x: 2 * x, state=result.state)
+    assert again.certificate == result.certificate
+
+
+def test_a_degenerate_saddle_is_certified_for_what_it_is() -> None:
+    """As the README says of x^2 - y^4: no curvature below -gamma, and yet no minimum."""
+    result = minimize(
+        lambda x: x[0] ** 2 - x[1] ** 4, [1, 0], jac=lambda x: np.array([2 * x[0], -4 * x[1] ** 3])
+    )
+    assert result.success
+    np.testing.assert_array_equal(result.x, [0, 0])
+    assert 0 < result.certificate.curvature_tol < 0.01
+
+
+@pytest.mark.parametrize("given", [{"noise": 1e-5}, {"x0": np.float32([1, 0])}])
+def test_a_less_exact_gradient_certifies_less(given: dict[str, Any]) -> None:
+    exact = minimize(value, START, jac=gradient)
+    rough = minimize(value, jac=gradient, **{"x0": START, **given})
+    assert rough.success
+    assert rough.certificate.curvature_tol > 1.5 * exact.certificate.curvature_tol
