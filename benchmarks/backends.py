@@ -23,7 +23,7 @@ from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.kernel import BEGIN, Parameters, compose
 from unsaddle.ops import torch as torch_ops
-from unsaddle.stepper import Into
+from unsaddle.ops.lent import Into
 
 N, STEPS, REPEATS = 10**6, 100, 9
 CONSTANTS = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "tol": 1e-12}

@@ -80,6 +80,22 @@ def test_under_jit_in_double_precision_with_arguments(method):
         assert solve._cache_size() == 1
 
 
+def test_auto_needs_no_constants_and_steps_back_from_infinity():
+    """From the far side of a logarithm's domain; 64 variables a leaf, which compile fast."""
+
+    def walled(tree):
+        x, y = tree["x"], tree["y"]
+        return x.sum() - jnp.log(x).sum() - (y**2).sum() / 2 + (y**4).sum() / 4
+
+    found = front.minimize(
+        walled, {"x": jnp.full(64, 0.1), "y": jnp.zeros(64)}, method="auto", tol=1e-3
+    )
+    assert found.outcome is Outcome.CERTIFIED
+    np.testing.assert_allclose(found.x["x"], 1.0, atol=1e-3)
+    np.testing.assert_allclose(jnp.abs(found.x["y"]), 1.0, atol=1e-3)
+    assert found.verdict.certificate().curvature == pytest.approx(1.0, abs=0.05)
+
+
 def test_a_budget_is_kept_as_on_numpy():
     """As many gradients, the same outcome; the iterate may be one step further."""
     for limit in (0, 1, 9):
@@ -153,6 +169,7 @@ def test_certify_with_given_constants_and_a_budget():
 
 
 BAD = {
+    "smoothness is missing": lambda: front.minimize(fun, start(), hessian_lipschitz=1.0),
     "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
     "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
     "did you mean 'ancgd'": lambda: front.minimize(fun, start(), method="anc", **CONSTANTS),

@@ -1,4 +1,4 @@
-"""``minimize``, ``certify`` and ``find_negative_curvature`` as pure functions on pytrees.
+"""``minimize``, ``certify`` and the like as pure functions on pytrees.
 
 Everything here traces: it may stand under ``jax.jit``, and under ``jax.vmap`` over starts and over
 seeds. Each phase has a ``while_loop`` of its own inside an outer one, so that no loop carries a
@@ -18,44 +18,33 @@ except ImportError as error:
 
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.nc import SEARCH
-from unsaddle.kernel import (
-    BEGIN,
-    ENDS,
-    GRADIENT,
-    TESTED,
-    Outcome,
-    Parameters,
-    compose,
+from unsaddle.kernel import BEGIN, ENDS, TESTED, Outcome, Parameters, compose
+from unsaddle.loops import (
+    Request,
+    Solution,
+    Tree,
+    Verdict,
+    confirm,
+    drive,
+    first_state,
+    most,
+    read,
+    rest,
+    status,
+    tree,
 )
-from unsaddle.loops import Carry, Tree, Verdict, drive, first_state, read, rest
-from unsaddle.methods import find, nearest, override
+from unsaddle.methods import STOCHASTIC, find, nearest, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings
+from unsaddle.sampled import minimize_stochastic
+from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings, steps
 
-_OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
-ENDED = (Outcome.CERTIFIED, Outcome.TESTED, Outcome.REFUTED, Outcome.JUMP_FAILED)
+__all__ = [
+    "Many", "Solution", "Verdict", "certify", "find_negative_curvature", "minimize",
+    "minimize_many", "minimize_stochastic",
+]  # fmt: skip
 
-
-class Solution(NamedTuple):
-    """Where a run ended, and what it has shown there; a pytree."""
-
-    x: Tree
-    fun: Any
-    status: Any  # 0 is success; the other numbers are those of ``unsaddle.minimize``
-    verdict: Verdict
-    values: Any  # how many of each were computed
-    gradients: Any
-
-    @property
-    def success(self) -> Any:
-        """Whether a certificate holds at x."""
-        return self.status == STATUS[Outcome.CERTIFIED]
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the run ended, once it has been computed; of one run, not of a batch."""
-        return _OUTCOMES[int(self.status)]
+ENDED = (*ENDS.values(), Outcome.REFUTED)  # where x is the run's, whatever its value
 
 
 class Many(NamedTuple):
@@ -63,17 +52,6 @@ class Many(NamedTuple):
 
     all: Solution
     best: Solution
-
-
-class Request(NamedTuple):
-    """What is fixed when a run is compiled."""
-
-    method: str
-    parameters: Parameters
-    smoothness: float  # l
-    hessian_lipschitz: float  # rho
-    curvature_tol: float  # gamma
-    failure_probability: float  # delta
 
 
 def minimize(
@@ -87,8 +65,8 @@ def minimize(
     seed: Any = 0,
     max_gradients: Any = None,
     *,
-    smoothness: float,  # l
-    hessian_lipschitz: float,  # rho
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
     decrease_available: float | None = None,  # Delta_f
     **options: float,
 ) -> Solution:
@@ -104,8 +82,8 @@ def minimize(
         failure_probability: Chance of a false certificate over the whole run.
         seed: All randomness is a function of it; may be traced.
         max_gradients: Stop before one gradient more than this; may be traced.
-        smoothness: Bound on the Hessian's norm.
-        hessian_lipschitz: Lipschitz constant of the Hessian.
+        smoothness: Bound on the Hessian's norm; the ``auto`` ones can do without.
+        hessian_lipschitz: Lipschitz constant of the Hessian; the ``auto`` ones can do without.
         decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
         **options: Single hyperparameters of the method, in place of the paper's.
 
@@ -113,12 +91,12 @@ def minimize(
         The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
         last iterate and x0, and of these the finite one.
     """
-    x0 = _tree(x0, "x0")
+    x0 = tree(x0, "x0")
     request = _request(
         method, x0, smoothness, hessian_lipschitz,
         tol, curvature_tol, failure_probability, decrease_available, **options,
     )  # fmt: skip
-    return _solve(fun, request, x0, args, seed, _limit(max_gradients))
+    return _solve(fun, request, x0, args, seed, most(max_gradients))
 
 
 def minimize_many(
@@ -148,7 +126,7 @@ def minimize_many(
     Raises:
         ValueError: If the numbers of starts and seeds do not fit.
     """
-    starts = _tree(starts, "starts")
+    starts = tree(starts, "starts")
     counts = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves(starts)}
     if len(counts) != 1 or counts == {0}:
         raise ValueError(
@@ -165,7 +143,7 @@ def minimize_many(
     if count != seeds.size:
         starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
     request = _request(method, jax.tree.map(lambda u: u[0], starts), **given)
-    return _solve_many(fun, request, starts, args, seeds, _limit(max_gradients))
+    return _solve_many(fun, request, starts, args, seeds, most(max_gradients))
 
 
 def certify(
@@ -248,7 +226,7 @@ def find_negative_curvature(
         if given is not None and not given > 0:
             raise ValueError(f"{name} must be positive or None, got {given!r}")
     constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
-    return _find(grad, method, constants, _tree(x, "x"), args, seed, _limit(max_gradients))
+    return _find(grad, method, constants, tree(x, "x"), args, seed, most(max_gradients))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -264,17 +242,17 @@ def _solve(
     grad = jax.grad(value)
     ran = drive(solver.phases, parameters, value, grad, rest(state), limit)
     phase, x = ran.state.phase, ran.state.x
-    checked, verdict = _confirm(request, grad, ran, limit)
+    checked, verdict = confirm(request, grad, ran, limit)
     if hasattr(ran.state.escape, "sight"):
         claim = request.curvature_tol, request.failure_probability
-        own = read(ran.state, *claim, ran.state.escape.steps)
+        own = read(ran.state, *claim, steps(ran.state.escape))
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
-    status = _status(ran, verdict.holds)
+    number = status(ran, verdict.holds)
     here, there = value(x), value(x0)
-    ended = jnp.isin(status, jnp.array([STATUS[outcome] for outcome in ENDED]))
+    ended = jnp.isin(number, jnp.array([STATUS[outcome] for outcome in ENDED]))
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
     at, best = ops.switch(keep, x, x0), jnp.where(keep, here, there)
-    return Solution(at, best, status, verdict, ran.values + 2, checked.gradients)
+    return Solution(at, best, number, verdict, ran.values + 2, checked.gradients)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -316,49 +294,22 @@ def _find(
     return read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
 
 
-def _confirm(
-    request: Request, grad: Callable[[Tree], Tree], ran: Carry, limit: Any
-) -> tuple[Carry, Verdict]:
-    """Put the growth certificate behind a method's own termination test, if that passed."""
-    claim = request.curvature_tol, request.failure_probability
-    given = (request.smoothness, request.hessian_lipschitz, *claim)
-    wanted = settings(ops, "anc", ran.state.x, *given)
-    parameters, solver = Parameters(0.0, None, wanted), compose(gd, SEARCHES["anc"])
-    state = first_state(
-        solver, parameters, ran.state.x, ran.state.seed,
-        phase=jnp.where(ran.state.phase == TESTED, BEGIN, TESTED), episode=ran.state.episode,
-    )  # fmt: skip
-    phases = {
-        BEGIN: solver.phases[BEGIN]._replace(needs=GRADIENT),
-        SEARCH: solver.phases[SEARCH],
-    }
-    checked = drive(phases, parameters, None, grad, ran._replace(state=state), limit)
-    return checked, read(checked.state, *claim, checked.gradients - ran.gradients)
-
-
-def _status(ran: Carry, holds: Any) -> Any:
-    """Give the number of the outcome, in the order of precedence."""
-    phase = ran.state.phase
-    tested = {-1: Outcome.TESTED, 0: Outcome.REFUTED, 1: Outcome.CERTIFIED}
-    status = jnp.where(phase >= 0, STATUS[Outcome.BUDGET], STATUS[Outcome.TESTED])
-    for code, outcome in ENDS.items():
-        status = jnp.where(phase == code, STATUS[outcome], status)
-    for verdict, outcome in tested.items():
-        status = jnp.where((phase == TESTED) & (holds == verdict), STATUS[outcome], status)
-    return jnp.where(ran.finite, status, STATUS[Outcome.NOT_FINITE])
-
-
 def _request(
     method: str,
     x: Tree,
-    smoothness: float,
-    hessian_lipschitz: float,
+    smoothness: float | None = None,
+    hessian_lipschitz: float | None = None,
     tol: float = 1e-5,
     curvature_tol: float | None = None,
     failure_probability: float = 1e-3,
     decrease_available: float | None = None,
     **options: float,
 ) -> Request:
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a function that is known from samples only: "
+            f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
+        )
     parameters = find(method).from_theory(
         smoothness=smoothness,
         hessian_lipschitz=hessian_lipschitz,
@@ -368,32 +319,6 @@ def _request(
         decrease_available=decrease_available,
         curvature_tol=curvature_tol,
     )
-    gamma = curvature_tol or math.sqrt(hessian_lipschitz * tol)
-    return Request(
-        method, override(parameters, options), float(smoothness), float(hessian_lipschitz), gamma,
-        failure_probability,
-    )  # fmt: skip
-
-
-def _tree(x: Tree, name: str) -> Tree:
-    """Check a start point and give its leaves as arrays of floats."""
-    leaves = jax.tree.leaves(x)
-    if not leaves:
-        raise ValueError(f"{name} is empty: give at least one array")
-    for leaf in leaves:
-        kind = jnp.result_type(leaf)
-        if jnp.issubdtype(kind, jnp.complexfloating):
-            raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
-    return jax.tree.map(
-        lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
-    )
-
-
-def _floats(leaf: Any) -> bool:
-    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
-
-
-def _limit(max_gradients: Any) -> Any:
-    if max_gradients is None:
-        return jnp.iinfo(jnp.int32).max
-    return max_gradients
+    known = float(smoothness or 0.0), float(hessian_lipschitz or 0.0)
+    gamma = curvature_tol or math.sqrt(known[1] * tol)
+    return Request(method, override(parameters, options), *known, gamma, failure_probability)

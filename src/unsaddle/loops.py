@@ -1,5 +1,6 @@
-"""The loop on JAX: one ``while_loop`` per phase inside an outer one."""
+"""The loop on JAX: one ``while_loop`` per phase inside an outer one; and what comes of it."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from operator import or_
@@ -12,12 +13,33 @@ except ImportError as error:
     raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
 
 from unsaddle.certificate import Certificate
+from unsaddle.certify import SPREAD
+from unsaddle.descents.gd import gd
 from unsaddle.escapes.jump import MEASURE
-from unsaddle.kernel import CERTIFIED, GRADIENT, VALUE, Phase, Solver, State
+from unsaddle.escapes.nc import SEARCH
+from unsaddle.kernel import (
+    BEGIN,
+    CERTIFIED,
+    ENDS,
+    GRADIENT,
+    JUMP_FAILED,
+    SAME,
+    TESTED,
+    TRIAL,
+    VALUE,
+    Outcome,
+    Parameters,
+    Phase,
+    Solver,
+    State,
+    compose,
+)
 from unsaddle.ops import jax as ops
-from unsaddle.search import KINDS
+from unsaddle.result import STATUS
+from unsaddle.search import KINDS, SEARCHES, settings
 
 Tree = Any
+_OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
 
 
 class Verdict(NamedTuple):
@@ -36,13 +58,45 @@ class Verdict(NamedTuple):
         holds = {1: True, 0: False, -1: None}[int(self.holds)]
         return Certificate(
             holds=holds,
-            curvature_tol=float(self.curvature_tol),
+            curvature_tol=float(self.curvature_tol) or math.nan,
             failure_probability=float(self.failure_probability),
             curvature=float(self.curvature),
             direction=self.direction if holds is False else None,
             gradients=int(self.gradients),
             note=KINDS[bool(self.rigorous)] if holds else "",
         )
+
+
+class Solution(NamedTuple):
+    """Where a run ended, and what it has shown there; a pytree."""
+
+    x: Tree
+    fun: Any
+    status: Any  # 0 is success; the others as in ``unsaddle.minimize``
+    verdict: Verdict
+    values: Any  # how many of each were computed
+    gradients: Any
+
+    @property
+    def success(self) -> Any:
+        """Whether a certificate holds at x."""
+        return self.status == STATUS[Outcome.CERTIFIED]
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, once it has been computed; of one run, not of a batch."""
+        return _OUTCOMES[int(self.status)]
+
+
+class Request(NamedTuple):
+    """What is fixed when a run is compiled."""
+
+    method: str
+    parameters: Parameters
+    smoothness: float  # l
+    hessian_lipschitz: float  # rho
+    curvature_tol: float  # gamma
+    failure_probability: float  # delta
 
 
 class Carry(NamedTuple):
@@ -59,10 +113,11 @@ class Carry(NamedTuple):
 def drive(
     phases: Mapping[int, Phase],
     parameters: Any,
-    fun: Callable[[Tree], Any] | None,
-    grad: Callable[[Tree], Tree],
+    fun: Callable[..., Any] | None,
+    grad: Callable[..., Tree],
     carry: Carry,
     limit: Any,
+    draw: Callable[[Any, Any, int], Tree] | None = None,
 ) -> Carry:
     """Run phases until one that is not among them is due, or something is wrong.
 
@@ -70,38 +125,57 @@ def drive(
         phases: Which to run; each gets a loop of its own.
         parameters: Of the method.
         fun: The value; None if no phase needs one.
-        grad: The gradient.
+        grad: The gradient; where samples are drawn, its second argument is one.
         carry: Where to begin.
         limit: How many gradients there may be in all.
+        draw: Gives the sample of a seed from a number on, of a size; None if there are none.
 
     Returns:
         Where it ended.
     """
+
+    def cost(phase: Phase) -> int:
+        return 1 if draw is None else phase.size(parameters)
+
+    def drawn(phase: Phase, state: State) -> tuple[State, tuple[Tree, ...]]:
+        if draw is None:
+            return state, ()
+        many = cost(phase)
+        after = state.drawn + (0 if phase.sample == SAME else many)
+        return state._replace(drawn=after), (draw(state.seed, after - many, many),)
 
     def look(phase: Phase, carry: Carry) -> Carry:
         # The barrier: a phase of one trip is invariant in its loop, and XLA would hoist its look
         # out, to be taken whether it is due or not.
         state, value, gradient, values, gradients, finite = jax.lax.optimization_barrier(carry)
         if phase.needs:
+            state, sample = drawn(phase, state)
             point = phase.at(ops, parameters, state)
             if phase.needs & VALUE and phase.needs & GRADIENT:
                 value, gradient = jax.value_and_grad(fun)(point)  # type: ignore[arg-type]
             elif phase.needs & VALUE:
                 value = fun(point)  # type: ignore[misc]
             else:
-                gradient = grad(point)
+                gradient = grad(point, *sample)
+            sane = True
             if phase.needs & GRADIENT:
-                gradients += 1
-                finite &= ops.dot(gradient, gradient) < jnp.inf
+                gradients += cost(phase)
+                sane &= ops.dot(gradient, gradient) < jnp.inf
             if phase.needs & VALUE:
                 values += 1
-                finite &= jnp.isfinite(value)
+                sane &= jnp.isfinite(value)
+            if phase.needs & TRIAL:
+                value = jnp.where(sane, value, jnp.inf)
+                gradient = ops.switch(sane, gradient, ops.times(0.0, state.x))
+            else:
+                finite &= sane
         after = phase.update(ops, parameters, state, value, gradient)
         new = Carry(after, value, gradient, values, gradients, finite)
         return jax.tree.map(lambda u, old: jnp.asarray(u, old.dtype), new, carry)
 
     def due(code: int, carry: Carry) -> Any:
-        affordable = carry.gradients < limit if phases[code].needs & GRADIENT else True
+        phase = phases[code]
+        affordable = carry.gradients <= limit - cost(phase) if phase.needs & GRADIENT else True
         return carry.finite & (carry.state.phase == code) & affordable
 
     def running(carry: Carry) -> Any:
@@ -154,15 +228,19 @@ def read(state: State, curvature_tol: Any, failure_probability: float, gradients
         The verdict.
     """
     e, seen = state.escape, state.escape.sight
-    over = (state.phase < 0) | (state.phase == MEASURE)
+    over = (state.phase == JUMP_FAILED) | (state.phase == MEASURE)
     refuted = over & (e.curvature + seen.error <= -seen.curvature_tol / 2)
     holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
     delta = jnp.asarray(failure_probability, seen.error.dtype)
+    lowest = e.curvature
+    if hasattr(e, "basis"):
+        shown = (lowest == jnp.inf) & (e.steps > 0)
+        lowest = jnp.where(shown, ops.ritz(e.diagonal, e.beside, e.steps)[0], lowest)
     return Verdict(
         holds=holds,
         curvature_tol=jnp.where(holds < 0, curvature_tol, seen.curvature_tol),
         failure_probability=jnp.where(holds > 0, delta, jnp.where(refuted, 0.0, 1.0)),
-        curvature=e.curvature,
+        curvature=lowest,
         direction=ops.scale(
             jnp.where(refuted, 1 / ops.maximum(ops.norm(e.direction), ops.tiny(state.x)), 0.0),
             e.direction,
@@ -170,3 +248,123 @@ def read(state: State, curvature_tol: Any, failure_probability: float, gradients
         gradients=gradients,
         rigorous=seen.error * seen.needed <= seen.curvature_tol / 4,
     )
+
+
+def confirm(
+    request: Request,
+    grad: Callable[..., Tree],
+    ran: Carry,
+    limit: Any,
+    frozen: tuple[int, Tree] | None = None,
+) -> tuple[Carry, Verdict]:
+    """Put the growth certificate behind a method's own termination test, if that passed.
+
+    Args:
+        request: What the run was for.
+        grad: The gradient.
+        ran: Where it ended.
+        limit: How many gradients there may be in all.
+        frozen: The sample to look at, and its size, if the gradient is of samples.
+
+    Returns:
+        Where that ended, and the verdict.
+    """
+    smoothness, hessian_lipschitz, gamma = constants(request, ran.state)
+    delta = request.failure_probability
+    wanted = settings(ops, "anc", ran.state.x, smoothness, hessian_lipschitz, gamma, delta)
+    parameters, solver = Parameters(0.0, None, wanted), compose(gd, SEARCHES["anc"])
+    state = first_state(
+        solver, parameters, ran.state.x, ran.state.seed,
+        phase=jnp.where(ran.state.phase == TESTED, BEGIN, TESTED), episode=ran.state.episode,
+    )  # fmt: skip
+    phases = {
+        BEGIN: solver.phases[BEGIN]._replace(needs=GRADIENT),
+        SEARCH: solver.phases[SEARCH],
+    }
+    draw = None
+    if frozen is not None:
+        many, sample = frozen
+        phases = {code: each._replace(size=lambda p: many) for code, each in phases.items()}
+        draw = lambda seed, first, size: sample  # noqa: E731
+    checked = drive(phases, parameters, None, grad, ran._replace(state=state), limit, draw)
+    return checked, read(checked.state, gamma, delta, checked.gradients - ran.gradients)
+
+
+def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
+    """Give l, rho and gamma of a search: what was given, or what the search has met.
+
+    Args:
+        request: What was given.
+        state: In which the run ended.
+
+    Returns:
+        The three.
+    """
+    e, tiny = state.escape, ops.tiny(state.x)
+    if not hasattr(e, "stride"):
+        return request.smoothness, request.hessian_lipschitz, request.curvature_tol
+    seen, met, strange = e.sight, getattr(e, "smoothness", 0.0), getattr(e, "strange", 0.0)
+    if hasattr(e, "basis"):
+        known = jnp.arange(len(e.diagonal)) < e.steps
+        diagonal, beside = (jnp.where(known, jnp.abs(row), 0) for row in (e.diagonal, e.beside))
+        met = SPREAD * jnp.max(diagonal + beside + jnp.roll(beside, 1))
+    smoothness = jnp.maximum(jnp.maximum(met, 4 * seen.error), math.sqrt(tiny))
+    rho = (2 * seen.error + strange) / jnp.maximum(seen.radius, tiny) + tiny
+    return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
+
+
+def status(ran: Carry, holds: Any) -> Any:
+    """Give the number of the outcome, in the order of precedence.
+
+    Args:
+        ran: Where a run ended.
+        holds: What the verdict says.
+
+    Returns:
+        The number.
+    """
+    phase = ran.state.phase
+    tested = {-1: Outcome.TESTED, 0: Outcome.REFUTED, 1: Outcome.CERTIFIED}
+    number = jnp.where(phase >= 0, STATUS[Outcome.BUDGET], STATUS[Outcome.TESTED])
+    for code, outcome in ENDS.items():
+        number = jnp.where(phase == code, STATUS[outcome], number)
+    for verdict, outcome in tested.items():
+        number = jnp.where((phase == TESTED) & (holds == verdict), STATUS[outcome], number)
+    return jnp.where(ran.finite, number, STATUS[Outcome.NOT_FINITE])
+
+
+def tree(x: Tree, name: str) -> Tree:
+    """Check a start point and give its leaves as arrays of floats.
+
+    Args:
+        x: What came.
+        name: What it is called.
+
+    Returns:
+        The tree.
+
+    Raises:
+        ValueError: If it is empty.
+        TypeError: If a leaf is complex.
+    """
+    leaves = jax.tree.leaves(x)
+    if not leaves:
+        raise ValueError(f"{name} is empty: give at least one array")
+    for leaf in leaves:
+        kind = jnp.result_type(leaf)
+        if jnp.issubdtype(kind, jnp.complexfloating):
+            raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
+    return jax.tree.map(
+        lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
+    )
+
+
+def _floats(leaf: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+
+
+def most(max_gradients: Any) -> Any:
+    """Give a budget, the largest whole number if there is none."""
+    if max_gradients is None:
+        return jnp.iinfo(jnp.int32).max
+    return max_gradients

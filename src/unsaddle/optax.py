@@ -7,12 +7,10 @@ parameters, or ``value_fn=`` computes it where it is needed.
 """
 
 import math
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 try:
-    import jax
     import jax.numpy as jnp
     import optax
 except ImportError as error:
@@ -25,7 +23,6 @@ from unsaddle.kernel import (
     GO,
     GRADIENT,
     START,
-    VALUE,
     Ops,
     Outcome,
     Parameters,
@@ -40,18 +37,12 @@ from unsaddle.kernel import (
 from unsaddle.kernel import (
     iterate as at_iterate,
 )
-from unsaddle.loops import first_state
-from unsaddle.methods import find, override
+from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
+from unsaddle.stochastic import settle
+from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
 
 AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
-
-
-class Stepped(NamedTuple):
-    """The state of a transformation."""
-
-    kernel: State
-    ended: Any  # the phase in which the last run or search ended; 0 if none has
 
 
 class Quiet(NamedTuple):
@@ -69,8 +60,8 @@ class Quiet(NamedTuple):
 def method(
     name: str,
     *,
-    smoothness: float,  # l
-    hessian_lipschitz: float,  # rho
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
     tol: float = 1e-5,  # eps
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
@@ -82,8 +73,8 @@ def method(
 
     Args:
         name: A name from ``unsaddle methods``.
-        smoothness: Bound on the Hessian's norm.
-        hessian_lipschitz: Lipschitz constant of the Hessian.
+        smoothness: Bound on the Hessian's norm; the ``auto`` ones can do without.
+        hessian_lipschitz: Lipschitz constant of the Hessian; the ``auto`` ones can do without.
         tol: Gradient norm to reach.
         curvature_tol: Curvature to certify. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
@@ -94,8 +85,16 @@ def method(
     Returns:
         The transformation; with extra arguments if a phase of the method needs a value. When
         ``outcome(state)`` is there the updates are zero.
+
+    Raises:
+        ValueError: If the method is for samples, or a constant that it needs is missing.
     """
     chosen = find(name)
+    if name in STOCHASTIC:
+        raise ValueError(
+            f"method {name!r} takes gradients of samples: "
+            f"call unsaddle.optax.sampled({name!r}, ...)"
+        )
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -105,31 +104,80 @@ def method(
         "decrease_available": decrease_available,
     }
     override(chosen.from_theory(**constants, n=1), options)  # complain now, not when tracing
-
-    def parameters(params: Vector) -> Parameters:
-        return override(chosen.from_theory(**constants, n=ops.size(params)), options)
-
-    def init(params: Vector) -> Stepped:
-        return Stepped(_first(chosen.solver, parameters(params), params, seed), jnp.int32(0))
-
-    def update(
-        updates: Vector, state: Any, params: Vector | None = None, **given: Any
-    ) -> tuple[Vector, Stepped]:
-        params = _present(params)
-        phases = chosen.solver.phases
-        kernel = _advance(name, phases, parameters(params), state.kernel, params, updates, given)
-        ended = jnp.where(kernel.phase < 0, kernel.phase, 0).astype(state.ended.dtype)
-        return _towards(phases, parameters(params), kernel, params), Stepped(kernel, ended)
-
-    if any(phase.needs & VALUE for phase in chosen.solver.phases.values()):
-        return optax.GradientTransformationExtraArgs(init, update)
-    return optax.GradientTransformation(init, update)
+    return stepping(
+        name,
+        chosen.solver,
+        lambda n: override(chosen.from_theory(**constants, n=n), options),
+        seed,
+    )
 
 
+def sampled(
+    name: str,
+    *,
+    smoothness: float = math.nan,  # l
+    hessian_lipschitz: float = math.nan,  # rho
+    stochastic_smoothness: float = math.nan,  # lt
+    variance: float = math.nan,  # sigma^2
+    tol: float = 1e-2,  # eps
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    decrease_available: float | None = None,  # Delta_f
+    preset: str = "practical",
+    seed: int = 0,
+    **options: float,
+) -> optax.GradientTransformation:
+    """Give a method for minibatches as an optax transformation.
+
+    The gradient is to be of the sample whose number is ``sample(state)``: the key for it is
+    ``jax.random.fold_in(key, sample(state))``, and the same number means the same sample again.
+
+    Args:
+        name: ``sgd+nc`` or ``psgd``.
+        smoothness: Bound on the Hessian's norm.
+        hessian_lipschitz: Lipschitz constant of the Hessian.
+        stochastic_smoothness: Bound on the norm of every single sample's Hessian.
+        variance: Of the gradient of one sample: the mean of |g(x; theta) - g(x)|^2.
+        tol: Gradient norm to reach.
+        curvature_tol: Curvature to look for. Default sqrt(rho tol).
+        failure_probability: Chance of an error in each trial of a direction.
+        decrease_available: Bound on f(x0) - min f; needed by the printed preset only.
+        preset: ``practical``, or ``printed`` for the parameters of the papers.
+        seed: All noise is a function of it; the samples are yours.
+        **options: Single hyperparameters of the method, in place of the preset's.
+
+    Returns:
+        The transformation. When ``outcome(state)`` is there the updates are zero.
+    """
+    given = {
+        "smoothness": smoothness,
+        "hessian_lipschitz": hessian_lipschitz,
+        "stochastic_smoothness": stochastic_smoothness,
+        "variance": variance,
+        "tol": tol,
+        "curvature_tol": curvature_tol or math.sqrt(max(hessian_lipschitz * tol, 0.0)),
+        "failure_probability": failure_probability,
+    }
+    settle(name, preset, 1, given, decrease_available, options)  # complain now, not when tracing
+    return stepping(
+        name,
+        find(name).solver,
+        lambda n: settle(name, preset, n, given, decrease_available, options),
+        seed,
+    )
+
+
+auto = partial(method, "auto")
+agd_auto = partial(method, "agd-auto")
 pgd = partial(method, "pgd")
 pagd = partial(method, "pagd")
 pgd_nc = partial(method, "pgd+nc")
 ancgd = partial(method, "ancgd")
+neon = partial(method, "neon")
+neon_plus = partial(method, "neon+")
+agd_lanczos = partial(method, "agd+lanczos")
+sgd_nc = partial(sampled, "sgd+nc")
+psgd = partial(sampled, "psgd")
 
 
 def escape(
@@ -216,14 +264,14 @@ def escape(
         return table(**constants, n=ops.size(params))._replace(descent=None)
 
     def init(params: Vector) -> Stepped:
-        return Stepped(_first(solver({}), parameters(params), params, seed), jnp.int32(0))
+        return Stepped(first(solver({}), parameters(params), params, seed), jnp.int32(0))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
     ) -> tuple[Vector, Stepped]:
-        params = _present(params)
+        params = present(params)
         phases, p = solver(given).phases, parameters(params)
-        s = _advance("escape", phases, p, state.kernel, params, updates, given)
+        s = advance("escape", phases, p, state.kernel, params, updates, given)
         over = s.phase < 0
         ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
         s = s._replace(
@@ -235,8 +283,8 @@ def escape(
                 steps=jnp.where(over, 0, s.descent.steps), armed=s.descent.armed & ~over
             ),
         )
-        s = _cast(s, state.kernel)
-        return _towards(phases, p, s, params), Stepped(s, ended)
+        s = cast(s, state.kernel)
+        return towards(phases, p, s, params), Stepped(s, ended)
 
     return optax.GradientTransformationExtraArgs(init, update)
 
@@ -251,7 +299,7 @@ def iterate(state: Any, params: Vector) -> Vector:
     Returns:
         The iterate.
     """
-    found = _stepped(state)
+    found = stepped(state)
     return params if found is None else found.kernel.x
 
 
@@ -264,72 +312,18 @@ def outcome(state: Any) -> Outcome | None:
     Returns:
         The outcome, or None if there is none yet.
     """
-    found = _stepped(state)
+    found = stepped(state)
     return None if found is None else ENDS.get(int(found.ended))
 
 
-def _stepped(state: Any) -> Stepped | None:
-    nodes = jax.tree.leaves(state, is_leaf=lambda node: isinstance(node, Stepped))
-    return next((node for node in nodes if isinstance(node, Stepped)), None)
+def sample(state: Any) -> Any:
+    """Give the number of the sample that the next gradient is to be of; may be traced.
 
+    Args:
+        state: The state of ``sgd_nc`` or ``psgd``, perhaps inside a chain.
 
-def _present(params: Vector | None) -> Vector:
-    if params is None:
-        raise ValueError("params are missing: call tx.update(gradients, state, params, value=...)")
-    return params
-
-
-def _first(solver: Solver, parameters: Parameters, params: Vector, seed: int) -> State:
-    x = jax.tree.map(jnp.array, params)  # not the same buffers: the caller may donate them
-    return first_state(solver, parameters, x, seed)
-
-
-def _advance(
-    name: str,
-    phases: Mapping[int, Phase],
-    p: Parameters,
-    state: State,
-    params: Vector,
-    gradient: Vector,
-    given: dict[str, Any],
-) -> State:
-    """Move by the phase that looked at the parameters, and by those after it that need not look."""
-    value, value_fn = given.get("value"), given.get("value_fn")
-    if value is None and value_fn is None and any(q.needs & VALUE for q in phases.values()):
-        raise TypeError(
-            f"{name} needs values: pass value=<the value at params>, or value_fn=<the function>, "
-            "to update()"
-        )
-
-    def move(phase: Phase, state: State) -> State:
-        known = value
-        if known is None:
-            known = value_fn(params) if phase.needs & VALUE else jnp.nan  # type: ignore[misc]
-        return _cast(phase.update(ops, p, state, known, gradient), state)
-
-    loud = [code for code in sorted(phases) if phases[code].needs]
-    branches: list[Callable[[State], State]] = [partial(move, phases[code]) for code in loud]
-    state = jax.lax.switch(_index(loud, state.phase), [*branches, lambda s: s], state)
-    for code in sorted(phases):
-        if not phases[code].needs:
-            due = state.phase == code
-            state = jax.lax.cond(due, partial(move, phases[code]), lambda s: s, state)
-    return state
-
-
-def _towards(phases: Mapping[int, Phase], p: Parameters, state: State, params: Vector) -> Vector:
-    """Give what leads from the parameters to the next point."""
-    codes = sorted(phases)
-    places = [lambda s, at=phases[code].at: at(ops, p, s) for code in codes]
-    point = jax.lax.switch(_index(codes, state.phase), [*places, lambda s: s.x], state)
-    return jax.tree.map(lambda new, old: (new - old).astype(old.dtype), point, params)
-
-
-def _index(codes: list[int], phase: Any) -> Any:
-    """Give the place of a phase in a list, or the list's length if it is not there."""
-    hit = jnp.array(codes) == phase
-    return jnp.where(hit.any(), jnp.argmax(hit), len(codes))
-
-
-def _cast(state: State, like: State) -> State:
-    return jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, like)
+    Returns:
+        The number; the same as before where the same sample is wanted again.
+    """
+    found = stepped(state)
+    return jnp.int32(0) if found is None else found.sample

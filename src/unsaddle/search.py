@@ -7,7 +7,7 @@ from typing import Any
 from unsaddle.certificate import Certificate
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.nc import nc
-from unsaddle.kernel import CERTIFIED, Ops, Part, Scalar, State, Vector
+from unsaddle.kernel import CERTIFIED, TESTED, Ops, Part, Scalar, State, Vector
 from unsaddle.methods import ENOUGH
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
@@ -93,15 +93,17 @@ def settings(
     )
 
 
-def certificate(
-    ops: Ops, state: State, asked: float, failure_probability: float, gradients: int
-) -> Certificate:
+def steps(escape: Any) -> Scalar:
+    """Give how many steps the search of an escape took, wherever it counts them."""
+    return escape.window.steps if hasattr(escape, "window") else escape.steps
+
+
+def certificate(ops: Ops, state: State, failure_probability: float, gradients: int) -> Certificate:
     """Say what a search has shown.
 
     Args:
         ops: The backend.
         state: In which it ended.
-        asked: The curvature_tol that was asked for.
         failure_probability: Over the whole run.
         gradients: That it took.
 
@@ -109,19 +111,23 @@ def certificate(
         The certificate.
     """
     e, seen = state.escape, state.escape.sight
-    refuted = e.curvature + seen.error <= -seen.curvature_tol / 2
+    bent = e.curvature + seen.error <= -seen.curvature_tol / 2
+    refuted = bent and state.phase != TESTED
     holds = True if state.phase == CERTIFIED else False if refuted else None
     notes = [KINDS[seen.error * seen.needed <= seen.curvature_tol / 4]] if holds else []
-    if seen.curvature_tol > asked:
+    if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
         notes.append(
-            f"curvature_tol was raised from {asked:.3g} to {seen.curvature_tol:.3g}: "
+            f"curvature_tol was raised from {seen.asked:.3g} to {seen.curvature_tol:.3g}: "
             "floating point cannot see less."
         )
+    lowest = e.curvature
+    if lowest == math.inf and hasattr(e, "basis") and e.steps:
+        lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,
-        curvature_tol=seen.curvature_tol,
+        curvature_tol=seen.curvature_tol or math.nan,
         failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
-        curvature=e.curvature,
+        curvature=lowest,
         direction=ops.times(1 / ops.norm(e.direction), e.direction) if holds is False else None,
         gradients=gradients,
         note=" ".join(notes),

@@ -14,62 +14,38 @@ from typing import Any
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.kernel import (
+    BEGIN,
     ENDS,
     GO,
+    NOTHING,
+    STALLED,
     START,
+    TRIAL,
+    UNBOUNDED,
     VALUE,
+    Ops,
     Outcome,
     Parameters,
+    Phase,
+    Scalar,
     Solver,
     State,
     iterate,
 )
 from unsaddle.ops import torch as ops
+from unsaddle.ops.lent import Into, Lent
 from unsaddle.ops.torch import Vector, torch
 from unsaddle.oracle import NotFiniteError
 
 Closure = Callable[[], Any]
 
 
-class Lent:
-    """The backend for one answer: knows the norm of the gradient that was lent already."""
-
-    def __init__(self, gradient: Vector, square: float) -> None:
-        """Take note.
-
-        Args:
-            gradient: The gradient.
-            square: Its dot with itself.
-        """
-        self.gradient, self.length = gradient, math.sqrt(square)
-
-    def __getattr__(self, name: str) -> Any:
-        """Give everything else as it is."""
-        return getattr(ops, name)
-
-    def norm(self, x: Vector) -> float:
-        """Euclidean length."""
-        return self.length if x is self.gradient else ops.norm(x)
+def ended(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Stay."""
+    return s
 
 
-class Into:
-    """The backend for a probe: x + a y is written where the probe is to be."""
-
-    def __init__(self, target: Vector) -> None:
-        """Take note.
-
-        Args:
-            target: Whose storage to use.
-        """
-        self.target = target
-
-    def __getattr__(self, name: str) -> Any:
-        """Give everything else as it is."""
-        return getattr(ops, name)
-
-    def add(self, x: Vector, a: float, y: Vector) -> Vector:
-        """x + a y, in the target's storage."""
-        return ops.axpy(a, y, ops.copy(self.target, x))
+ENDED = Phase(iterate, NOTHING, ended)
 
 
 class Stepper(torch.optim.Optimizer):
@@ -102,19 +78,24 @@ class Stepper(torch.optim.Optimizer):
         self._kernel: State | None = None
         self._value = math.nan
         self._closure: Closure | None = None
+        self._ready = True  # for another minibatch
         self._rests = solver.phases[GO].at is iterate  # whether x lives in the parameters
+
+    @property
+    def _pending(self) -> Phase:
+        """The phase that waits for an answer; at the end one that needs none."""
+        code = START if self._kernel is None else self._kernel.phase
+        return self.solver.phases.get(code, ENDED)
 
     @property
     def phase(self) -> str:
         """Name of the phase that waits for an answer."""
-        code = START if self._kernel is None else self._kernel.phase
-        return self.solver.phases[code].update.__name__ if code >= 0 else "ended"
+        return self._pending.update.__name__
 
     @property
     def needs_value(self) -> bool:
         """Whether the next step needs the loss: ``step(closure)`` or ``step(loss=loss)``."""
-        code = START if self._kernel is None else self._kernel.phase
-        return code >= 0 and bool(self.solver.phases[code].needs & VALUE)
+        return bool(self._pending.needs & VALUE)
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, *, loss: Any = None) -> Any:
@@ -137,7 +118,7 @@ class Stepper(torch.optim.Optimizer):
         self._closure = closure
         try:
             first = self._ask()
-            while self.outcome is None and self._state.phase not in (START, GO):
+            while self.outcome is None and not self._ready:
                 self._ask()
         finally:
             self._closure = None
@@ -166,7 +147,11 @@ class Stepper(torch.optim.Optimizer):
             A dictionary of the form that every torch optimiser gives.
         """
         packed = super().state_dict()
-        numbers: dict[str, Any] = {"looks": self.looks, "value": self._value}
+        numbers: dict[str, Any] = {
+            "optimiser": type(self).__name__,
+            "looks": self.looks,
+            "value": self._value,
+        }
         if self._kernel is not None:
             order = {p: i for i, p in enumerate(self._all())}
             numbers["active"] = [order[p] for p in self._at]
@@ -190,12 +175,15 @@ class Stepper(torch.optim.Optimizer):
         Raises:
             ValueError: If it is not of such an optimiser.
         """
-        super().load_state_dict(state_dict)
-        numbers = self.param_groups[0].pop("unsaddle", None)
-        if numbers is None:
+        name = type(self).__name__
+        saved = state_dict["param_groups"][0].get("unsaddle", {}).get("optimiser")
+        if saved != name:
+            whose = f", but of {saved}" if saved else ""
             raise ValueError(
-                f"state_dict is not of {type(self).__name__}: pass what its state_dict() returned"
+                f"state_dict is not of {name}{whose}: pass what its state_dict() returned"
             )
+        super().load_state_dict(state_dict)
+        numbers = self.param_groups[0].pop("unsaddle")
         self.looks, self._value = numbers["looks"], numbers["value"]
         self._kernel = self.outcome = None
         if "active" in numbers:
@@ -203,6 +191,8 @@ class Stepper(torch.optim.Optimizer):
             self._at = [params[i] for i in numbers["active"]]
             blank = self.solver.start(ops, self.parameters, self._at, self.seed)
             self._kernel = self._fill("", blank, numbers)
+            if self._kernel.phase < 0:
+                self._turn(self._kernel.phase, self._kernel)
             self._place()
         self.state.clear()
 
@@ -236,9 +226,8 @@ class Stepper(torch.optim.Optimizer):
 
     def _answer(self, loss: Any) -> None:
         """Move by one phase that looks, and by those after it that need not look."""
-        gradient, lent = self._gradient()
-        state = self._state
-        phase = self.solver.phases[state.phase]
+        gradient = self._gradient()
+        phase, value, turned = self.solver.phases[self._state.phase], self._value, False
         if phase.needs & VALUE:
             if loss is None:
                 raise TypeError(
@@ -246,19 +235,31 @@ class Stepper(torch.optim.Optimizer):
                     f"({phase.update.__name__}): pass a closure, opt.step(closure), or the loss, "
                     "opt.step(loss=loss)"
                 )
-            self._value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
-            if not math.isfinite(self._value):
-                raise NotFiniteError(f"the loss is {self._value}: the parameters are as they were")
+            value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
+        square = ops.dot(gradient, gradient)
+        trouble = _trouble(value if phase.needs & VALUE else 0.0, gradient, square)
+        if trouble and not phase.needs & TRIAL:
+            raise NotFiniteError(f"{trouble}: the parameters are as they were")
+        if trouble:
+            value, square, gradient = math.inf, 0.0, [torch.zeros_like(g) for g in gradient]
+        self._value, lent = value, Lent(gradient, square)
         self.looks += 1
         while True:
             state = phase.update(lent, self._current(), self._state, self._value, gradient)
             self._kernel = self._turn(self._state.phase, state)
-            if self._kernel.phase < 0:
+            code = self._kernel.phase
+            if code < 0:
                 break
-            phase = self.solver.phases[self._kernel.phase]
+            phase = self.solver.phases[code]
             if phase.needs:
                 break
+            turned |= code == GO
+        self._ready = self._between(code, turned)
         self._place()
+
+    def _between(self, code: int, turned: bool) -> bool:
+        """Say whether an iteration is over: the descent is about to go on, or has turned to."""
+        return code in (START, GO) or (turned and code < BEGIN)
 
     def _current(self) -> Parameters:
         """Give the parameters with the step that a scheduler may have set."""
@@ -269,11 +270,9 @@ class Stepper(torch.optim.Optimizer):
         self._kernel = state
         if state.phase < 0:
             self.outcome = ENDS[state.phase]
-            if hasattr(state.escape, "sight"):
-                asked = self.parameters.escape
-                self.certificate = search.certificate(
-                    ops, state, asked.curvature_tol, asked.failure_probability, state.escape.steps
-                )
+            if hasattr(state.escape, "sight") and state.phase not in (STALLED, UNBOUNDED):
+                delta = self.parameters.escape.failure_probability
+                self.certificate = search.certificate(ops, state, delta, search.steps(state.escape))
         return state
 
     def _place(self) -> None:
@@ -284,13 +283,15 @@ class Stepper(torch.optim.Optimizer):
         if at is not iterate:
             if state.x is self._at:
                 self._kernel = state = state._replace(x=ops.keep(self._at))
-            at(Into(self._at), self._current(), state)
+            point = at(Into(self._at), self._current(), state)
+            if point is not self._at:
+                ops.copy(self._at, point)
         elif state.x is not self._at:
             ops.copy(self._at, state.x)
             if self._rests:
                 self._kernel = state._replace(x=self._at)
 
-    def _gradient(self) -> tuple[Vector, Lent]:
+    def _gradient(self) -> Vector:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
         moving = [p for p in self._all() if p.grad is not None]
         if not moving:
@@ -305,20 +306,26 @@ class Stepper(torch.optim.Optimizer):
             raise TypeError(
                 "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
             )
-        square = ops.dot(gradient, gradient)
-        if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
-            raise NotFiniteError("a gradient is NaN or infinite: the parameters are as they were")
-        return gradient, Lent(gradient, square)
+        return gradient
 
     def _begin(self, moving: Vector) -> None:
-        episode = 0
+        episode = drawn = 0
         if self._kernel is not None:
             ops.copy(self._at, self._kernel.x)
-            episode = self._kernel.episode
+            episode, drawn = self._kernel.episode, self._kernel.drawn
         self._at = moving
         x = moving if self._rests else ops.keep(moving)
         start = self.solver.start(ops, self.parameters, x, self.seed)
-        self._kernel = start._replace(episode=episode)
+        self._kernel = start._replace(episode=episode, drawn=drawn)
+
+
+def _trouble(value: float, gradient: Vector, square: float) -> str:
+    """Say what is not finite, if anything is not."""
+    if not math.isfinite(value):
+        return f"the loss is {value}"
+    if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
+        return "a gradient is NaN or infinite"
+    return ""
 
 
 def check(groups: list[dict[str, Any]]) -> None:

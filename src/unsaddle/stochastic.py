@@ -158,8 +158,7 @@ def minimize_stochastic(
     }
     if method == "psgd" and max_samples is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
-    parameters = _parameters(method, preset, start.size, given, decrease_available, options)
-    parameters = _replaced(parameters, options, source, failure_probability)
+    parameters = settle(method, preset, start.size, given, decrease_available, options, source)
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
     if max_samples is not None and not max_samples >= 0:
@@ -220,6 +219,33 @@ def concentrated(
     return max(1, math.ceil(bound))
 
 
+def settle(
+    method: str,
+    preset: str,
+    n: int,
+    given: dict[str, float],
+    decrease_available: float | None,
+    options: dict[str, Any],
+    source: FiniteSum | Drawn | None = None,
+) -> Parameters:
+    """Give a method's parameters for a function, single ones replaced.
+
+    Args:
+        method: ``sgd+nc`` or ``psgd``.
+        preset: ``practical`` or ``printed``.
+        n: Number of variables.
+        given: The constants of the function, and the targets, by name.
+        decrease_available: Bound on f(x0) - min f; needed by the printed preset only.
+        options: Single hyperparameters, in place of the preset's.
+        source: Of the samples, if batches are not to exceed it.
+
+    Returns:
+        The parameters.
+    """
+    parameters = _parameters(method, preset, n, given, decrease_available, options)
+    return _replaced(parameters, options, source, given["failure_probability"])
+
+
 def _parameters(
     method: str,
     preset: str,
@@ -249,7 +275,7 @@ def _parameters(
 def _replaced(
     parameters: Parameters,
     options: dict[str, Any],
-    source: FiniteSum | Drawn,
+    source: FiniteSum | Drawn | None,
     failure_probability: float,
 ) -> Parameters:
     """Replace single parameters, and let no batch that was not asked for exceed the data."""
@@ -264,11 +290,12 @@ def _replaced(
             )
     if options.get("quantile") == 0.0:
         options = {**options, "quantile": practical.quantile(fields["checks"], failure_probability)}
+    rows = None if source is None else source.rows
     for name in BATCHES:
-        if name in options:
+        if name in options and source is not None:
             source.check(int(options[name]))
-        elif name in fields and source.rows is not None:
-            options = {**options, name: min(int(fields[name]), source.rows)}
+        elif name in fields and rows is not None:
+            options = {**options, name: min(int(fields[name]), rows)}
     whole = {name: int(fields[name]) for name in COUNTS if name in fields}
     return override(parameters, {**whole, **options})
 

@@ -4,45 +4,19 @@ The parameters hold the point at which the method wants the next gradient; ``wit
 puts the iterate there to validate or to save. A method may overwrite ``.grad``.
 """
 
-import inspect
-import logging
 import math
-from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from unsaddle import search
-from unsaddle.certificate import Certificate
-from unsaddle.descents.gd import gd
-from unsaddle.escapes.anc import anc
-from unsaddle.escapes.jump import JUMP, MEASURE
-from unsaddle.escapes.nc import SEARCH
-from unsaddle.kernel import (
-    BEGIN,
-    CERTIFIED,
-    GO,
-    GRADIENT,
-    JUMP_FAILED,
-    START,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    compose,
-    iterate,
-)
+from unsaddle.around import Escape, certify
+from unsaddle.kernel import BEGIN, NEW, Parameters
 from unsaddle.methods import find, override
-from unsaddle.ops import torch as ops
-from unsaddle.oracle import NotFiniteError
-from unsaddle.stepper import Closure, Stepper, check, torch
+from unsaddle.stepper import Stepper, torch
+from unsaddle.stochastic import settle
 
-__all__ = ["ANCGD", "PAGD", "PGD", "PGDNC", "Escape", "certify"]
-
-log = logging.getLogger("unsaddle")
-AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
-SHORTER = 0.25  # what the jump is multiplied by when it does not pay
+__all__ = [
+    "ANCGD", "NEON", "PAGD", "PGD", "PGDNC", "PSGD", "SGDNC", "AGDAuto", "AGDLanczos", "Auto",
+    "Escape", "NEONPlus", "certify",
+]  # fmt: skip
 
 
 class Method(Stepper):
@@ -54,8 +28,8 @@ class Method(Stepper):
         self,
         params: Any,
         *,
-        smoothness: float,  # l
-        hessian_lipschitz: float,  # rho
+        smoothness: float | None = None,  # l
+        hessian_lipschitz: float | None = None,  # rho
         tol: float = 1e-5,  # eps
         curvature_tol: float | None = None,  # gamma
         failure_probability: float = 1e-3,  # delta
@@ -68,32 +42,34 @@ class Method(Stepper):
 
         Args:
             params: As every torch optimiser takes them; groups may differ in nothing.
-            smoothness: Bound on the Hessian's norm.
-            hessian_lipschitz: Lipschitz constant of the Hessian.
+            smoothness: Bound on the Hessian's norm; Auto and AGDAuto can do without.
+            hessian_lipschitz: Lipschitz constant of the Hessian; Auto and AGDAuto can do without.
             tol: Gradient norm to reach.
             curvature_tol: Curvature to certify. Default sqrt(rho tol).
             failure_probability: Chance of a false certificate over the whole run.
             decrease_available: Bound on f(x0) - min f; needed by PGD and PAGD only.
             seed: All randomness is a function of it.
             lr: The descent's step, the one setting that a scheduler may change; theory's if None.
+                Not for Auto and AGDAuto, which find it.
             **options: Single hyperparameters of the method, in place of the paper's.
         """
-        groups = [*params]
-        _refuse_groups(groups)
-        tensors = [p for group in groups for p in _listed(group)]
-        chosen = find(self.method)
-        parameters = chosen.from_theory(
+        groups, n = _listed_groups(params)
+        parameters = find(self.method).from_theory(
             smoothness=smoothness,
             hessian_lipschitz=hessian_lipschitz,
             tol=tol,
-            n=max(1, sum(p.numel() for p in tensors if p.requires_grad)),
+            n=n,
             failure_probability=failure_probability,
             decrease_available=decrease_available,
             curvature_tol=curvature_tol,
         )
-        parameters = override(parameters, options if lr is None else {**options, "step": lr})
-        defaults = {"lr": parameters.descent.step}
-        super().__init__(groups, defaults, chosen.solver, parameters, seed)
+        self._prepare(groups, override(parameters, options), seed, lr)
+
+    def _prepare(self, groups: Any, parameters: Parameters, seed: int, lr: float | None) -> None:
+        if lr is not None and hasattr(parameters.descent, "step"):
+            parameters = override(parameters, {"step": lr})
+        step = getattr(parameters.descent, "step", lr or 1.0)
+        super().__init__(groups, {"lr": step}, find(self.method).solver, parameters, seed)
 
     def _current(self) -> Parameters:
         rates = {float(group["lr"]) for group in self.param_groups}
@@ -102,7 +78,27 @@ class Method(Stepper):
                 f"lr must be the same in all groups, got {sorted(rates)}: a method has one step "
                 "for all parameters; set one lr"
             )
-        return self.parameters._replace(descent=self.parameters.descent._replace(step=rates.pop()))
+        (rate,), descent = rates, self.parameters.descent
+        if hasattr(descent, "step"):
+            return self.parameters._replace(descent=descent._replace(step=rate))
+        if rate != 1:
+            raise ValueError(
+                f"lr must be 1, got {rate!r}: {type(self).__name__} finds its steps by "
+                "itself; leave lr and the scheduler out"
+            )
+        return self.parameters
+
+
+class Auto(Method):
+    """L-BFGS and Lanczos: nothing to know of the loss, which must be the same at every call."""
+
+    method = "auto"
+
+
+class AGDAuto(Method):
+    """Parameter-free accelerated descent: nothing to know of the loss, and nothing to store."""
+
+    method = "agd-auto"
 
 
 class PGD(Method):
@@ -129,255 +125,123 @@ class ANCGD(Method):
     method = "ancgd"
 
 
-class Quiet(NamedTuple):
-    """How long the gradient has been small, and whether a search is allowed."""
+class NEON(Method):
+    """Gradient descent and NEON: Xu, Jin & Yang (2018), our reconstruction."""
 
-    steps: int
-    armed: bool
-
-    def kinetic(self, ops: Ops, p: Any) -> Scalar:
-        """Zero: the momentum is the inner optimiser's."""
-        return 0.0
+    method = "neon"
 
 
-class Escape(Stepper):
-    """Any torch optimiser, and the escape of ANCGD where that one would stay at a saddle.
+class NEONPlus(Method):
+    """Accelerated descent and NEON+: Xu, Jin & Yang (2018), our reconstruction."""
 
-    Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
-    ``patience`` steps, without once exceeding twice that in between, it searches for negative
-    curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
-    loss is shortened, and at last not taken: the parameters are then what they were, to the bit.
-    After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
-    place; otherwise it is kept. The next search waits until the gradient has been above
-    ``2 tol``. Every event is one line of the logger ``unsaddle``.
-    """
+    method = "neon+"
+
+
+class AGDLanczos(Method):
+    """Accelerated descent and Lanczos."""
+
+    method = "agd+lanczos"
+
+
+class Sampled(Method):
+    """A method for minibatches: a step takes one of them, and looks at it once or twice."""
 
     def __init__(
         self,
-        inner: torch.optim.Optimizer,
+        params: Any,
         *,
-        tol: float = 1e-3,  # eps
-        patience: int = 10,
+        smoothness: float = math.nan,  # l
+        hessian_lipschitz: float = math.nan,  # rho
+        stochastic_smoothness: float = math.nan,  # lt
+        variance: float = math.nan,  # sigma^2
+        tol: float = 1e-2,  # eps
         curvature_tol: float | None = None,  # gamma
         failure_probability: float = 1e-3,  # delta
-        smoothness: float | None = None,  # l
-        hessian_lipschitz: float | None = None,  # rho
-        reset: bool = True,
+        decrease_available: float | None = None,  # Delta_f
+        preset: str = "practical",
         seed: int = 0,
+        lr: float | None = None,  # eta
+        **options: float,
     ) -> None:
-        """Wrap an optimiser.
+        """Prepare a run.
 
         Args:
-            inner: The optimiser to descend with.
-            tol: Gradient norm below which to search.
-            patience: For how many steps it must have been below.
-            curvature_tol: Curvature to certify. Default sqrt(rho tol).
-            failure_probability: Chance of a false certificate over the whole run.
-            smoothness: Bound on the Hessian's norm; estimated before each search if not given.
-            hessian_lipschitz: Lipschitz constant of the Hessian; estimated likewise.
-            reset: Whether a jump resets the inner optimiser's state.
-            seed: All randomness is a function of it.
-
-        Raises:
-            TypeError: If inner is not a torch optimiser.
-            ValueError: If a number is out of range.
+            params: As every torch optimiser takes them; groups may differ in nothing.
+            smoothness: Bound on the Hessian's norm.
+            hessian_lipschitz: Lipschitz constant of the Hessian.
+            stochastic_smoothness: Bound on the norm of every single sample's Hessian.
+            variance: Of the gradient of one sample: the mean of |g(x; theta) - g(x)|^2.
+            tol: Gradient norm to reach.
+            curvature_tol: Curvature to look for. Default sqrt(rho tol).
+            failure_probability: Chance of an error in each trial of a direction.
+            decrease_available: Bound on f(x0) - min f; needed by the printed preset only.
+            preset: ``practical``, or ``printed`` for the parameters of the papers.
+            seed: All noise is a function of it; the minibatches are yours.
+            lr: The descent's step, which a scheduler may change; theory's if None.
+            **options: Single hyperparameters of the method, in place of the preset's.
         """
-        if not isinstance(inner, torch.optim.Optimizer):
-            raise TypeError(
-                f"inner must be a torch optimiser, got {type(inner).__name__}; "
-                "pass Escape(torch.optim.Adam(model.parameters()))"
-            )
-        given = (tol, patience, curvature_tol, smoothness, hessian_lipschitz)
-        names = ("tol", "patience", "curvature_tol", "smoothness", "hessian_lipschitz")
-        for name, number in zip(names, given, strict=True):
-            if number is not None and not number > 0:
-                raise ValueError(f"{name} must be positive, got {number!r}")
-        if not 0 < failure_probability <= 1:
-            raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
-        self.inner, self.tol, self.patience, self.reset = inner, tol, patience, reset
-        self.constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
-        closure = inspect.signature(type(inner).step).parameters.get("closure")
-        self._asks = closure is not None and closure.default is inspect.Parameter.empty
-        phases = {
-            START: Phase(iterate, GRADIENT, self._restart),
-            GO: Phase(iterate, GRADIENT, self._go),
+        groups, n = _listed_groups(params)
+        given = {
+            "smoothness": smoothness,
+            "hessian_lipschitz": hessian_lipschitz,
+            "stochastic_smoothness": stochastic_smoothness,
+            "variance": variance,
+            "tol": tol,
+            "curvature_tol": curvature_tol or math.sqrt(max(hessian_lipschitz * tol, 0.0)),
+            "failure_probability": failure_probability,
         }
-        solver = compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
-        super().__init__(inner.param_groups, {}, solver, Parameters(tol, None, None), seed)
+        parameters = settle(self.method, preset, n, given, decrease_available, options)
+        self._prepare(groups, parameters, seed, lr)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Give the state of both, tensors per parameter.
+    @property
+    def batch_size(self) -> int:
+        """How many samples the next minibatch ought to have."""
+        return self._pending.size(self.parameters)
 
-        Returns:
-            A dictionary with the inner optimiser's under ``inner``.
-        """
-        packed = super().state_dict()
-        settings = self.parameters.escape
-        packed["param_groups"][0]["unsaddle"]["settings"] = settings and settings._asdict()
-        return {**packed, "inner": self.inner.state_dict()}
+    @property
+    def drawn(self) -> int:
+        """How many samples of that size it has asked for so far."""
+        return 0 if self._kernel is None else self._kernel.drawn
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state; load the model's parameters first.
-
-        Args:
-            state_dict: What ``state_dict`` gave.
-
-        Raises:
-            ValueError: If it is not of an Escape.
-        """
-        if "inner" not in state_dict:
-            raise ValueError("state_dict is not of an Escape: pass what its state_dict() returned")
-        own = {name: state_dict[name] for name in ("state", "param_groups")}
-        settings = own["param_groups"][0]["unsaddle"]["settings"]
-        settings = settings and anc.settings(**settings)
-        self.parameters = self.parameters._replace(escape=settings)
-        super().load_state_dict(own)
-        self.inner.load_state_dict(state_dict["inner"])
-        self.param_groups = self.inner.param_groups
-
-    def _restart(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
-        """Descend from a new place."""
-        if self.reset:
-            self.inner.state.clear()
-        return self._go(ops, p, s, value, gradient)
-
-    def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
-        """Descend by one step of the inner optimiser, unless it is time to search."""
-        norm, quiet = ops.norm(gradient), s.descent
-        if norm > AGAIN * self.tol:
-            quiet = Quiet(0, True)
-        elif norm <= self.tol:
-            quiet = quiet._replace(steps=quiet.steps + 1)
-        due = quiet.armed and s.tolerance >= norm and quiet.steps >= self.patience
-        if due:
-            self._prepare(s, gradient)
-            log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
-        elif self._asks:
-            if self._closure is None:
-                raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
-            with torch.enable_grad():
-                self.inner.step(self._closure)
-        else:
-            self.inner.step()
-        left = s.left - 1
-        phase = BEGIN if due else s.report if left <= 0 else GO
-        return s._replace(descent=quiet, left=left, phase=phase)
-
-    def _prepare(self, s: State, gradient: Vector) -> None:
-        """Settle what the search at x is to look for, estimating what is not known."""
-        smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
-        if smoothness is None or hessian_lipschitz is None:
-            if self._closure is None:
-                raise TypeError(
-                    "Escape.step() needs a closure to estimate the curvature: opt.step(closure), "
-                    "or pass smoothness= and hessian_lipschitz= to Escape"
-                )
-            found = _estimate(self._closure, self._at, gradient, self.seed)
-            self.looks += 2 * search.PROBES
-            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-        gamma = min(smoothness, curvature_tol or math.sqrt(hessian_lipschitz * self.tol))
-        settings = search.settings(ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta)
-        self.parameters = self.parameters._replace(escape=settings)
-
-    def _turn(self, before: int, state: State) -> State:
-        """Log what happened, and go on after whatever ends a search."""
-        settings, leap = self.parameters.escape, state.escape.leap
-        if before == JUMP and state.phase == START:
-            log.info(
-                "jump %d: curvature %.3g, loss %.6g -> %.6g",
-                state.episode, state.escape.curvature, leap.value, leap.lowest,
-            )  # fmt: skip
-        if state.phase >= 0:
-            return state
-        shorter = settings._replace(
-            length=settings.length * SHORTER, decrease=settings.decrease * SHORTER**2
-        )
-        seen = state.escape.sight
-        if state.phase == JUMP_FAILED and shorter.length > seen.radius:
-            self.parameters = self.parameters._replace(escape=shorter)
-            return state._replace(phase=MEASURE)
-        self.certificate = search.certificate(
-            ops, state, settings.curvature_tol, settings.failure_probability, state.escape.steps
-        )
-        word = "certified" if state.phase == CERTIFIED else "stay"
-        log.info("%s %d: %s", word, state.episode, self.certificate)
-        return state._replace(
-            phase=GO, left=math.inf, tolerance=self.tol, report=BEGIN, descent=Quiet(0, False)
-        )
-
-
-@torch.no_grad()
-def certify(
-    closure: Closure,
-    params: Iterable[torch.Tensor],
-    curvature_tol: float | None = None,  # gamma
-    failure_probability: float = 1e-3,  # delta
-    seed: int = 0,
-    *,
-    smoothness: float | None = None,  # l
-    hessian_lipschitz: float | None = None,  # rho
-) -> Certificate:
-    """Certify that the loss has no curvature below -curvature_tol at the parameters, or find it.
-
-    Args:
-        closure: Clears the gradients, computes the loss, and calls ``backward()``.
-        params: The parameters, which are the same to the bit afterwards.
-        curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
-        failure_probability: Chance that the claim is made although it is false.
-        seed: All randomness is a function of it.
-        smoothness: Bound on the Hessian's norm; estimated if not given.
-        hessian_lipschitz: Lipschitz constant of the Hessian; estimated if not given.
-
-    Returns:
-        The certificate; its direction, if any, is a list of tensors, one per parameter.
-    """
-    at = [p for p in params if p.requires_grad]
-    check([{"params": at}])
-    x, spent = ops.keep(at), 1
-    try:
-        gradient = ops.keep(_look(closure, at, x))
-        if smoothness is None or hessian_lipschitz is None:
-            found = _estimate(closure, at, ops.keep(gradient), seed)
-            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-            spent += 2 * search.PROBES
-        gamma = curvature_tol or search.FINEST * smoothness
-        delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
-        settings = search.settings(ops, "anc", x, smoothness, hessian_lipschitz, gamma, delta)
-        solver, parameters = compose(gd, anc), Parameters(0.0, None, settings)
-        state = solver.start(ops, parameters, x, seed)
-        state = solver.phases[BEGIN].update(ops, parameters, state, math.nan, gradient)
-        while state.phase == SEARCH:
-            probe = solver.phases[SEARCH].at(ops, parameters, state)
-            state = solver.phases[SEARCH].update(
-                ops, parameters, state, math.nan, _look(closure, at, probe)
+    def _answer(self, loss: Any) -> None:
+        phase, size = self._pending, self.batch_size
+        if self._closure is None and self._kernel is not None and self._kernel.phase >= BEGIN:
+            raise TypeError(
+                f"{type(self).__name__}.step() needs a closure here ({self.phase}): it has to look "
+                "at the same minibatch at two points; pass a closure, opt.step(closure)"
             )
-    finally:
-        ops.copy(at, x)
-    return search.certificate(ops, state, gamma, failure_probability, spent + state.escape.steps)
+        super()._answer(loss)
+        if phase.sample == NEW:
+            self._kernel = self._state._replace(drawn=self._state.drawn + size)
+
+    def _between(self, code: int, turned: bool) -> bool:
+        """Say whether the next look is at another minibatch."""
+        return self._pending.sample == NEW
 
 
-def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
-    """Give the gradient at a point, lent."""
-    ops.copy(at, point)
-    with torch.enable_grad():
-        closure()
-    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in at]
-    if not math.isfinite(ops.dot(gradient, gradient)):
-        raise NotFiniteError("a gradient is NaN or infinite")
-    return gradient
+class SGDNC(Sampled):
+    """SGD and stochastic negative curvature finding: Zhang & Li (2021), Algorithms 3 and 8."""
+
+    method = "sgd+nc"
 
 
-def _estimate(closure: Closure, at: Vector, gradient: Vector, seed: int) -> tuple[float, float]:
-    """Estimate l and rho where the parameters are, and leave them and the gradient as they are."""
-    x, centre = ops.keep(at), ops.keep(gradient)
-    try:
-        return search.estimate(ops, lambda point: _look(closure, at, point), x, centre, seed)
-    finally:
-        ops.copy(at, x)
-        ops.copy(gradient, centre)
+class PSGD(Sampled):
+    """SGD with noise at every step: Jin et al. (2021). It never ends by itself."""
+
+    method = "psgd"
 
 
-def _refuse_groups(groups: list[Any]) -> None:
+OPTIMISERS: dict[str, type[Method]] = {
+    cls.method: cls
+    for cls in (
+        Auto, AGDAuto, PGD, PAGD, PGDNC, ANCGD, NEON, NEONPlus, AGDLanczos, SGDNC, PSGD
+    )
+}  # fmt: skip
+
+
+def _listed_groups(params: Any) -> tuple[list[Any], int]:
+    """Give the parameters as groups or tensors, and how many numbers may move."""
+    groups = [*params]
     for group in groups:
         extra = {*group} - {"params", "lr"} if isinstance(group, dict) else set()
         if extra:
@@ -386,6 +250,8 @@ def _refuse_groups(groups: list[Any]) -> None:
                 f"{name} was given for one group, but it is a setting of the whole method: "
                 f"pass {name}= as an argument of the optimiser"
             )
+    tensors = [p for group in groups for p in _listed(group)]
+    return groups, max(1, sum(p.numel() for p in tensors if p.requires_grad))
 
 
 def _listed(group: Any) -> list[torch.Tensor]:

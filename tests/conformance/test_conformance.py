@@ -3,23 +3,48 @@
 import numpy as np
 import pytest
 
-from tests.conformance.backends import run_jax, run_numpy, run_optax, run_torch
-from tests.drive import trace
-from unsaddle import METHODS as METHODS_TABLE
+from tests.conformance.backends import (
+    run_jax,
+    run_jax_sampled,
+    run_numpy,
+    run_numpy_sampled,
+    run_optax,
+    run_optax_sampled,
+    run_torch,
+    run_torch_sampled,
+)
 from unsaddle import landscapes
-from unsaddle.kernel import GRADIENT, NOTHING, VALUE
-from unsaddle.ops import numpy as numpy_ops
 
-METHODS = ("pgd", "pagd", "pgd+nc", "ancgd")  # a new method joins here
-BACKENDS = {"torch": run_torch, "jax": run_jax, "optax": run_optax}  # a new backend here
-LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=4)}
+WIDE = {"radius": 1e-3}  # over a shorter one, rounding alone turns the direction by more than TOL
+METHODS = {  # a new method joins here
+    "auto": {"noise": 2.5e-7},  # which makes the radius as wide
+    "agd-auto": {"noise": 2.5e-7},
+    "agd+lanczos": {"noise": 2.5e-7},
+    "pgd": WIDE,
+    "pagd": WIDE,
+    "pgd+nc": WIDE,
+    "ancgd": WIDE,
+    "neon": WIDE,
+    "neon+": WIDE,
+}
+SAMPLED = {  # and here one that takes samples
+    "sgd+nc": {"radius": 1e-3, "window": 12, "batch": 1, "search_batch": 1, "check_batch": 1},
+    "psgd": {"radius": 1e-2, "batch": 1},
+}
+BACKENDS = {  # a new backend here
+    "torch": (run_torch, run_torch_sampled),
+    "jax": (run_jax, run_jax_sampled),
+    "optax": (run_optax, run_optax_sampled),
+}
+LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=128)}
 LOOKS = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
 
 
 def tilted_start(f):
     """A start near the saddle, off every axis of symmetry."""
-    return f.saddles[0] + 0.02 * np.cos(np.arange(1, f.n + 1))
+    tilt = np.cos(np.arange(1, f.n + 1))
+    return f.saddles[0] + 0.02 * tilt / np.linalg.norm(tilt)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -33,43 +58,46 @@ def test_same_queries(method, landscape, backend, monkeypatch):
         "hessian_lipschitz": f.hessian_lipschitz,
         "tol": 0.05,
         "decrease_available": 1.0,
-        "radius": 1e-3,  # over a shorter one, rounding alone turns the direction by more than TOL
+        **METHODS[method],
     }
-    x = tilted_start(f)
-    expected = run_numpy(method, f, x, given, LOOKS, monkeypatch)
-    if backend == "torch":
-        asked = run_torch(method, f, x, given, LOOKS, monkeypatch)
+    same(run_numpy, BACKENDS[backend][0], method, f, tilted_start(f), given, monkeypatch)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("landscape", LANDSCAPES)
+@pytest.mark.parametrize("method", SAMPLED)
+def test_same_queries_of_the_same_samples(method, landscape, backend, monkeypatch):
+    """Where it looks, and at which sample: the last column is the sample's number."""
+    pytest.importorskip(backend)
+    f = LANDSCAPES[landscape]()
+    given = {
+        "smoothness": f.smoothness,
+        "hessian_lipschitz": f.hessian_lipschitz,
+        "stochastic_smoothness": f.smoothness,
+        "variance": 1e-4,
+        "tol": 0.05,
+        **SAMPLED[method],
+    }
+
+    def answer(x, first):
+        """Noise that is a function of the sample's number, and that depends on x too."""
+        space = landscapes.landscape.namespace(x)
+        return f.gradient(x) + 0.01 * space.sin(first + 2.0 * x)
+
+    run, theirs = run_numpy_sampled, BACKENDS[backend][1]
+    same(run, theirs, method, answer, tilted_start(f), given, monkeypatch)
+
+
+def same(run, theirs, method, f, x, given, monkeypatch):
+    """Compare the looks of two backends."""
+    expected = run(method, f, x, given, LOOKS, monkeypatch)
+    if "torch" in theirs.__name__:
+        asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     else:
         import jax
 
         with jax.enable_x64(True):
-            asked = BACKENDS[backend](method, f, x, given, LOOKS, monkeypatch)
+            asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     asked = asked[: len(expected)]
     assert asked.shape == expected.shape
     np.testing.assert_allclose(asked, expected, rtol=0, atol=TOL)
-
-
-@pytest.mark.parametrize("landscape", LANDSCAPES)
-def test_agd_auto_asks_the_same_with_the_vectors_of_torch(landscape, monkeypatch):
-    """It has no constants that the front ends could give it, so the kernel is run by itself."""
-    torch = pytest.importorskip("torch")
-    from unsaddle.ops import torch as ops
-
-    f, line = LANDSCAPES[landscape](), METHODS_TABLE["agd-auto"]
-    parameters, x = line.from_theory(tol=1e-3, n=f.n), tilted_start(f)
-    start = line.solver.start(numpy_ops, parameters, x.copy(), 0)
-    expected, states = trace(line.solver, parameters, start, f, LOOKS)
-    drawn = numpy_ops.noise
-    monkeypatch.setattr(ops, "noise", lambda like, s, j: [torch.tensor(drawn(x, s, j))])
-    state = line.solver.start(ops, parameters, [torch.tensor(x)], 0)
-    asked, value, gradient = [], np.nan, [torch.zeros(f.n, dtype=torch.float64)]
-    while state.phase >= 0 and len(asked) < LOOKS:
-        at, needs, update, *_ = line.solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, parameters, state)[0].clone()
-            asked.append(point.numpy())
-            value = float(f.value(point)) if needs & VALUE else value
-            gradient = [f.gradient(point).clone()] if needs & GRADIENT else gradient
-        state = update(ops, parameters, state, value, gradient)
-    assert state.phase == states[-1].phase
-    np.testing.assert_allclose(np.array(asked), expected, rtol=0, atol=TOL)

@@ -63,8 +63,8 @@ def places(n: int) -> int:
 def memory(ops: Ops, x: Vector) -> Memory:
     """Room for the basis."""
     room = places(ops.size(x)) + 1
-    row, zero = ops.blank(x, room), ops.times(0.0, x)
+    row, beside, zero = ops.blank(x, room), ops.blank(x, room), ops.times(0.0, x)
     return Memory(
-        zero, zero, zero, ops.shelf(x, room), row, ops.times(0.0, row), 0.0, 0, inf, inf, inf, 1.0,
+        zero, zero, zero, ops.shelf(x, room), row, beside, 0.0, 0, inf, inf, inf, 1.0,
         0.0, 1.0, 0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
     )  # fmt: skip

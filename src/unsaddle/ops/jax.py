@@ -92,6 +92,11 @@ def _dtype(x: Vector) -> Any:
     return max((leaf.dtype for leaf in jax.tree.leaves(x)), key=lambda d: jnp.finfo(d).eps)
 
 
+def key(seed: Any, first: Any) -> Any:
+    """Give the key of the samples from a number on, independent of the noise."""
+    return _key(seed, first, 2)
+
+
 def _key(seed: Any, episode: Any, which: int) -> Any:
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), episode), which)
 

@@ -1,7 +1,8 @@
 """Vectors as lists of torch tensors, updated in place through ``torch._foreach_*``.
 
-Scalars are Python floats: every ``dot`` waits for its result. Nothing is flattened, and noise is
-drawn on the CPU, so that it does not depend on the device.
+Scalars are Python floats: every ``dot`` waits for its result. Nothing is flattened: a shelf has a
+stack of places for each tensor. A row of scalars is a tensor in double precision on the CPU, where
+noise is drawn too, so that it does not depend on the device.
 """
 # pyright: reportPrivateImportUsage=false
 
@@ -14,6 +15,8 @@ try:
     import torch
 except ImportError as error:
     raise ImportError("unsaddle.torch needs PyTorch: pip install 'unsaddle[torch]'") from error
+
+from unsaddle.ops import numpy as host
 
 Vector = list[torch.Tensor]
 
@@ -28,9 +31,10 @@ def dot(x: Vector, y: Vector) -> float:
     return float(parts[0] if len(parts) == 1 else torch.stack(parts).sum())
 
 
-def norm(x: Vector) -> float:
-    """Euclidean length."""
-    return math.sqrt(dot(x, x))
+def norm(x: Vector | torch.Tensor) -> float:
+    """Euclidean length, of a vector or of a row of scalars."""
+    whole = [x] if isinstance(x, torch.Tensor) else x
+    return math.sqrt(dot(whole, whole))
 
 
 def axpy(a: float, x: Vector, y: Vector) -> Vector:
@@ -107,6 +111,62 @@ def roundoff(x: Vector) -> float:
 def tiny(x: Vector) -> float:
     """Smallest normal number of the coarsest precision in x."""
     return max(torch.finfo(u.dtype).tiny for u in x)
+
+
+def shelf(x: Vector, places: int) -> Vector:
+    """Room for so many vectors like x, all zero."""
+    return [u.new_zeros((places, *u.shape)) for u in x]
+
+
+def put(shelf: Vector, i: int, x: Vector) -> Vector:
+    """The shelf with x in place i; consumes the shelf."""
+    torch._foreach_copy_(pick(shelf, i), x)
+    return shelf
+
+
+def pick(shelf: Vector, i: int) -> Vector:
+    """The vector in place i, to be read only."""
+    return [places[i] for places in shelf]
+
+
+def against(shelf: Vector, filled: int, x: Vector) -> torch.Tensor:
+    """Inner products of x with the first vectors of a shelf, the other places zero."""
+    products = blank(x, len(shelf[0]))
+    for places, u in zip(shelf, x, strict=True):
+        matrix = places[:filled].to(_fine(u.dtype)).reshape(filled, -1)
+        products[:filled] += (matrix @ _flat(u)).to(products)
+    return products
+
+
+def mix(shelf: Vector, filled: int, weights: torch.Tensor) -> Vector:
+    """Weighted sum of the first vectors of a shelf, as a new vector."""
+    mixed = []
+    for places in shelf:
+        first = places[:filled].to(_fine(places.dtype))
+        mixed.append(torch.tensordot(weights[:filled].to(first), first, 1).to(places.dtype))
+    return mixed
+
+
+def blank(like: Vector, places: int) -> torch.Tensor:
+    """Room for so many scalars, all zero."""
+    return torch.zeros(places, dtype=torch.float64)
+
+
+def record(row: torch.Tensor, i: int, a: float) -> torch.Tensor:
+    """The row with a in place i; consumes the row."""
+    row[i] = a
+    return row
+
+
+def read(row: torch.Tensor, i: int) -> float:
+    """The scalar in place i."""
+    return float(row[i])
+
+
+def ritz(diagonal: torch.Tensor, beside: torch.Tensor, filled: int) -> tuple[float, torch.Tensor]:
+    """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+    value, weights = host.ritz(diagonal.numpy(), beside.numpy(), filled)
+    return value, torch.from_numpy(weights)
 
 
 def _flat(u: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,285 @@
+"""``Escape`` around any torch optimiser, and ``certify``: one search where the parameters are."""
+
+import inspect
+import logging
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from unsaddle import search
+from unsaddle.certificate import Certificate
+from unsaddle.descents.gd import gd
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.jump import JUMP, MEASURE
+from unsaddle.escapes.nc import SEARCH
+from unsaddle.kernel import (
+    BEGIN,
+    CERTIFIED,
+    GO,
+    GRADIENT,
+    JUMP_FAILED,
+    START,
+    Ops,
+    Parameters,
+    Part,
+    Phase,
+    Scalar,
+    State,
+    Vector,
+    compose,
+    iterate,
+)
+from unsaddle.ops import torch as ops
+from unsaddle.oracle import NotFiniteError
+from unsaddle.stepper import Closure, Stepper, check, torch
+
+log = logging.getLogger("unsaddle")
+AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
+SHORTER = 0.25  # what the jump is multiplied by when it does not pay
+
+
+class Quiet(NamedTuple):
+    """How long the gradient has been small, and whether a search is allowed."""
+
+    steps: int
+    armed: bool
+
+    def kinetic(self, ops: Ops, p: Any) -> Scalar:
+        """Zero: the momentum is the inner optimiser's."""
+        return 0.0
+
+
+class Escape(Stepper):
+    """Any torch optimiser, and the escape of ANCGD where that one would stay at a saddle.
+
+    Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
+    ``patience`` steps, without once exceeding twice that in between, it searches for negative
+    curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
+    loss is shortened, and at last not taken: the parameters are then what they were, to the bit.
+    After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
+    place; otherwise it is kept. The next search waits until the gradient has been above
+    ``2 tol``. Every event is one line of the logger ``unsaddle``.
+    """
+
+    def __init__(
+        self,
+        inner: torch.optim.Optimizer,
+        *,
+        tol: float = 1e-3,  # eps
+        patience: int = 10,
+        curvature_tol: float | None = None,  # gamma
+        failure_probability: float = 1e-3,  # delta
+        smoothness: float | None = None,  # l
+        hessian_lipschitz: float | None = None,  # rho
+        reset: bool = True,
+        seed: int = 0,
+    ) -> None:
+        """Wrap an optimiser.
+
+        Args:
+            inner: The optimiser to descend with.
+            tol: Gradient norm below which to search.
+            patience: For how many steps it must have been below.
+            curvature_tol: Curvature to certify. Default sqrt(rho tol).
+            failure_probability: Chance of a false certificate over the whole run.
+            smoothness: Bound on the Hessian's norm; estimated before each search if not given.
+            hessian_lipschitz: Lipschitz constant of the Hessian; estimated likewise.
+            reset: Whether a jump resets the inner optimiser's state.
+            seed: All randomness is a function of it.
+
+        Raises:
+            TypeError: If inner is not a torch optimiser.
+            ValueError: If a number is out of range.
+        """
+        if not isinstance(inner, torch.optim.Optimizer):
+            raise TypeError(
+                f"inner must be a torch optimiser, got {type(inner).__name__}; "
+                "pass Escape(torch.optim.Adam(model.parameters()))"
+            )
+        given = (tol, patience, curvature_tol, smoothness, hessian_lipschitz)
+        names = ("tol", "patience", "curvature_tol", "smoothness", "hessian_lipschitz")
+        for name, number in zip(names, given, strict=True):
+            if number is not None and not number > 0:
+                raise ValueError(f"{name} must be positive, got {number!r}")
+        if not 0 < failure_probability <= 1:
+            raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
+        self.inner, self.tol, self.patience, self.reset = inner, tol, patience, reset
+        self.constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
+        closure = inspect.signature(type(inner).step).parameters.get("closure")
+        self._asks = closure is not None and closure.default is inspect.Parameter.empty
+        phases = {
+            START: Phase(iterate, GRADIENT, self._restart),
+            GO: Phase(iterate, GRADIENT, self._go),
+        }
+        solver = compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
+        super().__init__(inner.param_groups, {}, solver, Parameters(tol, None, None), seed)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give the state of both, tensors per parameter.
+
+        Returns:
+            A dictionary with the inner optimiser's under ``inner``.
+        """
+        packed = super().state_dict()
+        settings = self.parameters.escape
+        packed["param_groups"][0]["unsaddle"]["settings"] = settings and settings._asdict()
+        return {**packed, "inner": self.inner.state_dict()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a saved state; load the model's parameters first.
+
+        Args:
+            state_dict: What ``state_dict`` gave.
+
+        Raises:
+            ValueError: If it is not of an Escape.
+        """
+        if "inner" not in state_dict:
+            raise ValueError("state_dict is not of an Escape: pass what its state_dict() returned")
+        own = {name: state_dict[name] for name in ("state", "param_groups")}
+        settings = own["param_groups"][0]["unsaddle"]["settings"]
+        settings = settings and anc.settings(**settings)
+        self.parameters = self.parameters._replace(escape=settings)
+        super().load_state_dict(own)
+        self.inner.load_state_dict(state_dict["inner"])
+        self.param_groups = self.inner.param_groups
+
+    def _restart(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
+        """Descend from a new place."""
+        if self.reset:
+            self.inner.state.clear()
+        return self._go(ops, p, s, value, gradient)
+
+    def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
+        """Descend by one step of the inner optimiser, unless it is time to search."""
+        norm, quiet = ops.norm(gradient), s.descent
+        if norm > AGAIN * self.tol:
+            quiet = Quiet(0, True)
+        elif norm <= self.tol:
+            quiet = quiet._replace(steps=quiet.steps + 1)
+        due = quiet.armed and s.tolerance >= norm and quiet.steps >= self.patience
+        if due:
+            self._prepare(s, gradient)
+            log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
+        elif self._asks:
+            if self._closure is None:
+                raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
+            with torch.enable_grad():
+                self.inner.step(self._closure)
+        else:
+            self.inner.step()
+        left = s.left - 1
+        phase = BEGIN if due else s.report if left <= 0 else GO
+        return s._replace(descent=quiet, left=left, phase=phase)
+
+    def _prepare(self, s: State, gradient: Vector) -> None:
+        """Settle what the search at x is to look for, estimating what is not known."""
+        smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
+        if smoothness is None or hessian_lipschitz is None:
+            if self._closure is None:
+                raise TypeError(
+                    "Escape.step() needs a closure to estimate the curvature: opt.step(closure), "
+                    "or pass smoothness= and hessian_lipschitz= to Escape"
+                )
+            found = _estimate(self._closure, self._at, gradient, self.seed)
+            self.looks += 2 * search.PROBES
+            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
+        gamma = min(smoothness, curvature_tol or math.sqrt(hessian_lipschitz * self.tol))
+        settings = search.settings(ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta)
+        self.parameters = self.parameters._replace(escape=settings)
+
+    def _turn(self, before: int, state: State) -> State:
+        """Log what happened, and go on after whatever ends a search."""
+        settings, leap = self.parameters.escape, state.escape.leap
+        if before == JUMP and state.phase == START:
+            log.info(
+                "jump %d: curvature %.3g, loss %.6g -> %.6g",
+                state.episode, state.escape.curvature, leap.value, leap.lowest,
+            )  # fmt: skip
+        if state.phase >= 0:
+            return state
+        shorter = settings._replace(
+            length=settings.length * SHORTER, decrease=settings.decrease * SHORTER**2
+        )
+        seen = state.escape.sight
+        if state.phase == JUMP_FAILED and shorter.length > seen.radius:
+            self.parameters = self.parameters._replace(escape=shorter)
+            return state._replace(phase=MEASURE)
+        delta, spent = settings.failure_probability, state.escape.steps
+        self.certificate = search.certificate(ops, state, delta, spent)
+        word = "certified" if state.phase == CERTIFIED else "stay"
+        log.info("%s %d: %s", word, state.episode, self.certificate)
+        return state._replace(
+            phase=GO, left=math.inf, tolerance=self.tol, report=BEGIN, descent=Quiet(0, False)
+        )
+
+
+@torch.no_grad()
+def certify(
+    closure: Closure,
+    params: Iterable[torch.Tensor],
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: int = 0,
+    *,
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
+) -> Certificate:
+    """Certify that the loss has no curvature below -curvature_tol at the parameters, or find it.
+
+    Args:
+        closure: Clears the gradients, computes the loss, and calls ``backward()``.
+        params: The parameters, which are the same to the bit afterwards.
+        curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
+        failure_probability: Chance that the claim is made although it is false.
+        seed: All randomness is a function of it.
+        smoothness: Bound on the Hessian's norm; estimated if not given.
+        hessian_lipschitz: Lipschitz constant of the Hessian; estimated if not given.
+
+    Returns:
+        The certificate; its direction, if any, is a list of tensors, one per parameter.
+    """
+    at = [p for p in params if p.requires_grad]
+    check([{"params": at}])
+    x, spent = ops.keep(at), 1
+    try:
+        gradient = ops.keep(_look(closure, at, x))
+        if smoothness is None or hessian_lipschitz is None:
+            found = _estimate(closure, at, ops.keep(gradient), seed)
+            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
+            spent += 2 * search.PROBES
+        gamma = curvature_tol or search.FINEST * smoothness
+        delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
+        settings = search.settings(ops, "anc", x, smoothness, hessian_lipschitz, gamma, delta)
+        solver, parameters = compose(gd, anc), Parameters(0.0, None, settings)
+        state = solver.start(ops, parameters, x, seed)
+        state = solver.phases[BEGIN].update(ops, parameters, state, math.nan, gradient)
+        while state.phase == SEARCH:
+            probe = solver.phases[SEARCH].at(ops, parameters, state)
+            state = solver.phases[SEARCH].update(
+                ops, parameters, state, math.nan, _look(closure, at, probe)
+            )
+    finally:
+        ops.copy(at, x)
+    return search.certificate(ops, state, failure_probability, spent + state.escape.steps)
+
+
+def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
+    """Give the gradient at a point, lent."""
+    ops.copy(at, point)
+    with torch.enable_grad():
+        closure()
+    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in at]
+    if not math.isfinite(ops.dot(gradient, gradient)):
+        raise NotFiniteError("a gradient is NaN or infinite")
+    return gradient
+
+
+def _estimate(closure: Closure, at: Vector, gradient: Vector, seed: int) -> tuple[float, float]:
+    """Estimate l and rho where the parameters are, and leave them and the gradient as they are."""
+    x, centre = ops.keep(at), ops.keep(gradient)
+    try:
+        return search.estimate(ops, lambda point: _look(closure, at, point), x, centre, seed)
+    finally:
+        ops.copy(at, x)
+        ops.copy(gradient, centre)

@@ -1,0 +1,111 @@
+"""``Escape`` around any torch optimiser, and ``certify``."""
+
+import copy
+import logging
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import unsaddle.torch as front  # noqa: E402
+from tests.torch_problem import Problem  # noqa: E402
+
+INNER = {
+    "SGD": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.03),
+    "AdamW": lambda p: torch.optim.AdamW(p, lr=0.03),
+    "LBFGS": lambda p: torch.optim.LBFGS(p),
+}
+each_inner = pytest.mark.parametrize("inner", INNER)
+
+
+@each_inner
+def test_escape_leaves_where_the_inner_optimiser_stays(inner, caplog):
+    alone = Problem()
+    opt = INNER[inner](alone.params)
+    for _ in range(300):
+        opt.step(alone.closure)
+    assert abs(float(alone.y.detach())) < 1e-6
+    problem = Problem()
+    opt = front.Escape(INNER[inner](problem.params))
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        for _ in range(400):
+            opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds
+    events = [record.getMessage().split()[0] for record in caplog.records]
+    assert events == ["search", "jump", "search", "certified"]
+    assert all("\n" not in record.getMessage() for record in caplog.records)
+
+
+def test_a_failed_escape_changes_nothing():
+    """At a minimum, and where no jump lowers the loss, the parameters come back to the bit."""
+    x = torch.nn.Parameter(torch.tensor([0.3, -0.2], dtype=torch.float64))
+
+    def closure():
+        x.grad = None
+        loss = (x**2).sum() / 2
+        loss.backward()
+        return loss
+
+    opt = front.Escape(torch.optim.SGD([x], lr=0.0), tol=1.0, patience=2)
+    before = x.detach().clone()
+    for _ in range(6):
+        opt.step(closure)
+    assert opt.certificate.holds
+    assert torch.equal(before, x.detach())
+
+    def liar():  # gradients of a saddle, values of a bowl about x: every jump fails
+        x.grad = x.detach() * torch.tensor([1.0, -1.0], dtype=torch.float64)
+        return ((x.detach() - before) ** 2).sum()
+
+    opt = front.Escape(torch.optim.SGD([x], lr=0.0), tol=1.0, patience=2)
+    for _ in range(6):
+        opt.step(liar)
+    assert opt.certificate.holds is False
+    assert torch.equal(before, x.detach())
+
+
+@each_inner
+def test_escape_resumes(inner):
+    """Saved in the middle of a search; LBFGS apart, which keeps its state for itself."""
+    if inner == "LBFGS":
+        pytest.skip("needs a closure, so a search is never cut")
+    given = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+    first = Problem()
+    opt = front.Escape(INNER[inner](first.params), **given)
+    while opt.phase != "search":
+        opt.step(loss=first.closure())
+    saved, params = copy.deepcopy(opt.state_dict()), [p.detach().clone() for p in first.params]
+    tail = len(first.asked)
+    for _ in range(100):
+        opt.step(loss=first.closure())
+    second = Problem()
+    for p, value in zip(second.params, params, strict=True):
+        p.data.copy_(value)
+    again = front.Escape(INNER[inner](second.params), **given)
+    again.load_state_dict(saved)
+    for _ in range(100):
+        again.step(loss=second.closure())
+    assert all(map(torch.equal, first.asked[tail:], second.asked))
+
+
+def test_escape_works_with_schedulers():
+    problem = Problem()
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))
+    schedule = torch.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+    opt.step(problem.closure)
+    schedule.step()
+    assert opt.inner.param_groups[0]["lr"] == pytest.approx(0.05)
+
+
+def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():
+    problem = Problem()
+    problem.x.data.zero_()
+    refuted = front.certify(problem.closure, problem.params)
+    assert refuted.holds is False
+    assert abs(float(refuted.direction[1])) > 0.7
+    assert refuted.gradients == len(problem.asked)
+    assert float(problem.y.detach()) == 0.0
+    problem.y.data.fill_(1.0)
+    assert front.certify(problem.closure, problem.params, curvature_tol=1e-3).holds

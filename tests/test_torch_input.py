@@ -1,0 +1,115 @@
+"""What no torch optimiser can handle is refused, with what to do instead."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import unsaddle.torch as front  # noqa: E402
+from tests.torch_problem import CONSTANTS, Problem  # noqa: E402
+
+
+def complex_parameters():
+    front.ANCGD([torch.zeros(2, dtype=torch.complex64, requires_grad=True)], **CONSTANTS)
+
+
+def two_devices():
+    meta = torch.nn.Parameter(torch.zeros(2, device="meta"))
+    front.ANCGD([torch.nn.Parameter(torch.zeros(2)), meta], **CONSTANTS)
+
+
+def setting_of_a_group():
+    front.ANCGD([{"params": Problem().params, "tol": 1e-3}], **CONSTANTS)
+
+
+def rates_of_groups():
+    problem = Problem()
+    groups = [{"params": [problem.x], "lr": 0.1}, {"params": [problem.y], "lr": 0.2}]
+    front.PGDNC(groups, **CONSTANTS).step(problem.closure)
+
+
+def rate_for_auto():
+    problem = Problem()
+    opt = front.Auto(problem.params)
+    opt.param_groups[0]["lr"] = 0.5  # as a scheduler does
+    opt.step(problem.closure)
+
+
+def missing_constant():
+    front.ANCGD(Problem().params, smoothness=1.0)
+
+
+def no_backward():
+    front.PGDNC(Problem().params, **CONSTANTS).step()
+
+
+def sparse_gradients():
+    table = torch.nn.Embedding(4, 2, sparse=True)
+    opt = front.PGDNC(table.parameters(), **CONSTANTS)
+    table(torch.tensor([1])).sum().backward()
+    opt.step()
+
+
+def infinite_gradient():
+    problem = Problem()
+    problem.closure()
+    problem.x.grad.fill_(math.nan)
+    front.PGDNC(problem.params, **CONSTANTS).step()
+
+
+def no_optimiser():
+    front.Escape(Problem().params)
+
+
+def no_closure_for_lbfgs():
+    problem = Problem()
+    problem.closure()
+    front.Escape(torch.optim.LBFGS(problem.params)).step()
+
+
+def no_closure_to_estimate():
+    problem = Problem()
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1), patience=1)
+    problem.x.data.zero_()
+    problem.closure()
+    opt.step()
+
+
+def wrong_state():
+    problem = Problem()
+    front.PGDNC(problem.params, **CONSTANTS).load_state_dict(
+        torch.optim.SGD(problem.params, lr=0.1).state_dict()
+    )
+
+
+def state_of_another_method():
+    problem = Problem()
+    front.PGDNC(problem.params, **CONSTANTS).load_state_dict(
+        front.ANCGD(problem.params, **CONSTANTS).state_dict()
+    )
+
+
+BAD = {
+    complex_parameters: (TypeError, "view_as_real"),
+    two_devices: (ValueError, r"cpu, meta.*model\.to"),
+    setting_of_a_group: (ValueError, "tol was given for one group"),
+    rates_of_groups: (ValueError, r"\[0\.1, 0\.2\].*set one lr"),
+    rate_for_auto: (ValueError, r"lr must be 1, got 0\.5.*leave lr and the scheduler out"),
+    missing_constant: (ValueError, "hessian_lipschitz is missing"),
+    no_backward: (RuntimeError, r"loss\.backward\(\) before"),
+    sparse_gradients: (TypeError, "sparse=False"),
+    infinite_gradient: (ArithmeticError, "as they were"),
+    no_optimiser: (TypeError, r"Escape\(torch\.optim\.Adam"),
+    no_closure_for_lbfgs: (TypeError, r"LBFGS needs a closure"),
+    no_closure_to_estimate: (TypeError, "smoothness= and hessian_lipschitz="),
+    wrong_state: (ValueError, "not of PGDNC: pass"),
+    state_of_another_method: (ValueError, "not of PGDNC, but of ANCGD"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD, ids=lambda mistake: mistake.__name__)
+def test_bad_input(mistake):
+    kind, words = BAD[mistake]
+    with pytest.raises(kind, match=words):
+        mistake()
