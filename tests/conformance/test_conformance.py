@@ -39,6 +39,7 @@ BACKENDS = {  # a new backend here
 LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=128)}
 LOOKS = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
+LOOSER = {("agd-auto", "wells"): 1e-11}  # a last bit of x0 moves NumPy's own looks by 3e-12 there
 
 
 def tilted_start(f):
@@ -60,7 +61,8 @@ def test_same_queries(method, landscape, backend, monkeypatch):
         "decrease_available": 1.0,
         **METHODS[method],
     }
-    same(run_numpy, BACKENDS[backend][0], method, f, tilted_start(f), given, monkeypatch)
+    theirs, tol = BACKENDS[backend][0], LOOSER.get((method, landscape), TOL)
+    same(run_numpy, theirs, method, f, tilted_start(f), given, monkeypatch, tol)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -88,7 +90,7 @@ def test_same_queries_of_the_same_samples(method, landscape, backend, monkeypatc
     same(run, theirs, method, answer, tilted_start(f), given, monkeypatch)
 
 
-def same(run, theirs, method, f, x, given, monkeypatch):
+def same(run, theirs, method, f, x, given, monkeypatch, tol=TOL):
     """Compare the looks of two backends."""
     expected = run(method, f, x, given, LOOKS, monkeypatch)
     if "torch" in theirs.__name__:
@@ -100,4 +102,4 @@ def same(run, theirs, method, f, x, given, monkeypatch):
             asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     asked = asked[: len(expected)]
     assert asked.shape == expected.shape
-    np.testing.assert_allclose(asked, expected, rtol=0, atol=TOL)
+    np.testing.assert_allclose(asked, expected, rtol=0, atol=tol)
