@@ -18,7 +18,7 @@ from unsaddle import landscapes
 WIDE = {"radius": 1e-3}  # over a shorter one, rounding alone turns the direction by more than TOL
 METHODS = {  # a new method joins here
     "auto": {"noise": 2.5e-7},  # which makes the radius as wide
-    "agd-auto": {"noise": 2.5e-7},
+    "agd-auto": {"noise": 2.5e-5},  # its first stride is long: ten times as wide
     "agd+lanczos": {"noise": 2.5e-7},
     "pgd": WIDE,
     "pagd": WIDE,
@@ -39,7 +39,6 @@ BACKENDS = {  # a new backend here
 LANDSCAPES = {"quartic": landscapes.quartic, "wells": lambda: landscapes.wells(n=128)}
 LOOKS = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
-LOOSER = {("agd-auto", "wells"): 1e-11}  # a last bit of x0 moves NumPy's own looks by 3e-12 there
 
 
 def tilted_start(f):
@@ -61,8 +60,7 @@ def test_same_queries(method, landscape, backend, monkeypatch):
         "decrease_available": 1.0,
         **METHODS[method],
     }
-    theirs, tol = BACKENDS[backend][0], LOOSER.get((method, landscape), TOL)
-    same(run_numpy, theirs, method, f, tilted_start(f), given, monkeypatch, tol)
+    same(run_numpy, BACKENDS[backend][0], method, f, tilted_start(f), given, monkeypatch)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -90,7 +88,7 @@ def test_same_queries_of_the_same_samples(method, landscape, backend, monkeypatc
     same(run, theirs, method, answer, tilted_start(f), given, monkeypatch)
 
 
-def same(run, theirs, method, f, x, given, monkeypatch, tol=TOL):
+def same(run, theirs, method, f, x, given, monkeypatch):
     """Compare the looks of two backends."""
     expected = run(method, f, x, given, LOOKS, monkeypatch)
     if "torch" in theirs.__name__:
@@ -102,4 +100,4 @@ def same(run, theirs, method, f, x, given, monkeypatch, tol=TOL):
             asked = theirs(method, f, x, given, LOOKS, monkeypatch)
     asked = asked[: len(expected)]
     assert asked.shape == expected.shape
-    np.testing.assert_allclose(asked, expected, rtol=0, atol=tol)
+    np.testing.assert_allclose(asked, expected, rtol=0, atol=TOL)
