@@ -25,11 +25,12 @@ from unsaddle.kernel import (
     State,
     compose,
 )
-from unsaddle.methods import ENOUGH, FINEST, nearest
+from unsaddle.methods import ENOUGH, FINEST
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle, point, whole
 from unsaddle.theory import check
+from unsaddle.words import nearest
 
 SEARCHES: dict[str, Part] = {"lanczos": lanczos, "anc": anc, "nc": nc}
 SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by

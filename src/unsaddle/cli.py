@@ -20,7 +20,8 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle import METHODS, Outcome, __version__, certify, minimize
 from unsaddle.landscapes import LANDSCAPES, Landscape
-from unsaddle.methods import STOCHASTIC, meant, nearest
+from unsaddle.methods import STOCHASTIC
+from unsaddle.words import meant, nearest
 
 WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")

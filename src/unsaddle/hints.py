@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from unsaddle.methods import Method, meant
+from unsaddle.methods import Method
+from unsaddle.words import meant
 
 LIMITED = "are not supported: leave them out, or substitute the variables"
 BUDGET = "is not known here: pass max_gradients=<a whole number>"

@@ -1,6 +1,5 @@
 """The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
 
-import difflib
 import functools
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -24,6 +23,7 @@ from unsaddle.escapes.perturb import perturb
 from unsaddle.escapes.snc import snc
 from unsaddle.escapes.window import window
 from unsaddle.kernel import Parameters, Part, Solver, compose
+from unsaddle.words import nearest, require
 
 SMOOTH = ("smoothness", "hessian_lipschitz")
 FINEST = 1e-4  # the curvature to certify, as a share of the largest, where nothing else is said
@@ -359,26 +359,6 @@ def find(method: str) -> Method:
     if method in known:
         return known[method]
     raise ValueError(f"method {method!r} is unknown; {nearest(method, known)}")
-
-
-def meant(word: str, known: Any) -> str:
-    """Ask whether the nearest of the known words was meant, if one is near."""
-    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.4)
-    return f"did you mean {close[0]!r}? " if close else ""
-
-
-def nearest(word: str, known: Any) -> str:
-    """Say which of the known words was probably meant."""
-    asked = meant(word, known)
-    return f"{asked}{'The' if asked else 'the'} known ones are {', '.join(known)}"
-
-
-def require(missing: list[str], who: str) -> None:
-    """Complain of all the constants that are missing, if there are any."""
-    if missing:
-        are, them = ("are", "them") if missing[1:] else ("is", "it")
-        bounds = ", ".join(f"{name}=<a bound>" for name in missing)
-        raise ValueError(f"{', '.join(missing)} {are} missing: {who} needs {them}; pass {bounds}")
 
 
 def override(parameters: Parameters, options: dict[str, Any]) -> Parameters:

@@ -14,13 +14,14 @@ from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import BudgetError, Look, Run
 from unsaddle.hints import recognise
 from unsaddle.kernel import SAME, Outcome, Parameters, Solver, State
-from unsaddle.methods import STOCHASTIC, nearest, override, require
+from unsaddle.methods import STOCHASTIC, override
 from unsaddle.minimize import _adapt, _own, _resumed
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
 from unsaddle.result import STATUS, Request, conclude, interim
 from unsaddle.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
+from unsaddle.words import nearest, require
 
 PRESETS = {"practical": False, "printed": True}
 COUNTS = {"batch": 1, "search_batch": 1, "check_batch": 1, "window": 1, "probes": 1, "checks": 2}

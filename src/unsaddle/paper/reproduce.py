@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unsaddle import __version__
-from unsaddle.methods import nearest
 from unsaddle.paper import beyond, jobs, table1
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.report import write_report
+from unsaddle.words import nearest
 
 
 class Planned(NamedTuple):

@@ -1,0 +1,71 @@
+"""As a method of ``scipy.optimize.minimize``: called as SciPy calls, or refused clearly."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from tests.test_input import gradient, value
+from unsaddle import minimize, scipy_method
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"bounds": [(0, 1), (0, 1)]},
+        {"bounds": np.array([[0, 1], [0, 1]])},
+        {"bounds": Bounds(0, 1)},  # type: ignore[arg-type]
+        {"constraints": {"type": "eq", "fun": value}},
+        {"constraints": [{"type": "eq", "fun": value}]},
+    ],
+    ids=["list", "array", "Bounds", "dict", "dicts"],
+)
+def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> None:
+    method = scipy_method("ancgd", smoothness=6.0, hessian_lipschitz=9.0)
+    with pytest.raises(ValueError, match=f"{next(iter(limits))} are not supported"):
+        scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
+
+
+EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
+
+
+@pytest.mark.parametrize(
+    ("jac", "given"),
+    [
+        (gradient, {}),
+        (gradient, {"tol": 1e-3, **EMPTY}),
+        (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
+        (gradient, {"hess": lambda x: np.eye(2)}),
+        (None, {}),
+        (True, {"callback": lambda xk: None}),
+        (gradient, {"callback": lambda intermediate_result: None}),
+    ],
+)
+@pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
+def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
+    """As SciPy passes things on; without any option even ``minimize`` itself will do."""
+    if method is minimize and given.get("hess"):
+        pytest.skip("minimize itself says that it needs none")
+    fun = (lambda x: (value(x), gradient(x))) if jac is True else value
+    result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
+    assert result.success
+    assert result.fun == pytest.approx(-0.25)
+
+
+def test_what_scipy_does_not_say_does_not_hide_what_was_said_before() -> None:
+    seen: list[Any] = []
+    method = scipy_method(callback=lambda xk: seen.append(xk), jac="3-point")
+    assert scipy_minimize(value, [1.0, 0.0], method=method).success
+    assert seen
+
+
+@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}])
+def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
+    assert minimize(value, [1.0, 0.0], jac=gradient, **empty).success
+
+
+def test_scipy_method_knows_its_name_at_once() -> None:
+    with pytest.raises(ValueError, match="did you mean 'ancgd'"):
+        scipy_method("angcd")
