@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 README, DESIGN = ROOT / "README.md", ROOT / "docs" / "design.md"
 PAPER = ROOT / "docs" / "paper-to-code.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+EXTRAS = {"torch": ["torch"], "jax": ["jax", "optax"]}  # which a page's examples import
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -51,6 +52,8 @@ def test_examples_run_and_print_what_is_shown(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The blocks of a page share their names; a text block is what the one before prints."""
+    for extra in EXTRAS.get(page.stem, ()):
+        pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": page.stem}
     text, printed = page.read_text(), None
