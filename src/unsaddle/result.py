@@ -193,8 +193,11 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
     """Say so if fun and jac contradict each other: jac leads down where fun does not fall."""
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE
-    still = len(run.norms) > PATIENCE and np.array_equal(x, point(request.start))
-    climbs = still and run.norms[0] > run.parameters.tolerance and outcome is not Outcome.UNBOUNDED
+    began = run.norms[0] if len(run.norms) > PATIENCE else 0.0
+    waits = (
+        outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > run.parameters.tolerance
+    )
+    climbs = waits and np.array_equal(x, np.ravel(request.start))
     return SUSPECT if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
 
 
