@@ -1,5 +1,6 @@
 """``agd-auto``: parameter-free accelerated descent x the accelerated window, nothing known."""
 
+from functools import partial
 from itertools import pairwise
 from math import pi, sqrt
 from typing import Any
@@ -10,38 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
-from tests.test_auto import (
-    ENDLESS,
-    LIMIT,
-    LOOSE,
-    TIGHT,
-    each_start,
-    few,
-    landscape,
-    leave,
-    near,
-    saddle,
-    saddle_gradient,
-    saddle_hessian,
-)
+from tests import test_hard_cases as hard
+from tests.test_auto import LOOSE, TIGHT, each_start, few, landscape, leave, near
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.descents.mtagd import AHEAD, RENEW, mtagd
 from unsaddle.escapes.window import window
 from unsaddle.kernel import BEGIN, GO, NOTHING, Parameters, State, compose
 from unsaddle.ops import numpy as ops
 
-
-def solve(value: Any, gradient: Any, x0: Any, hessian: Any = None, **asked: Any) -> Any:
-    """Run agd-auto without constants, and check what it claims against the Hessian."""
-    asked = {"max_gradients": LIMIT, **asked}
-    result = minimize(value, x0, jac=gradient, method="agd-auto", **asked)
-    if result.success:
-        assert np.linalg.norm(gradient(result.x)) <= asked.get("tol", 1e-5)
-        assert "Growth certificate" in result.certificate.note
-        if hessian is not None:
-            lowest = np.linalg.eigvalsh(hessian(result.x.astype(float)))[0]
-            assert lowest > -result.certificate.curvature_tol
-    return result
+solve = partial(hard.solve, "agd-auto")
 
 
 # The descent
@@ -222,99 +200,3 @@ def test_units_of_the_function_do_not_matter(start, near, decades, offset) -> No
             assert other.njev == plain.njev
         assert abs(other.njev - plain.njev) <= 0.2 * plain.njev
         np.testing.assert_allclose(other.x, plain.x, rtol=0, atol=1e-5)
-
-
-# Hard cases
-
-
-@pytest.mark.parametrize("start", [[0.0, 0.0], [1.0, 0.0], [-3.0, 0.0], [1e-9, 0.0]])
-def test_a_saddle_along_the_axes(start) -> None:
-    for seed in range(20):
-        result = solve(saddle, saddle_gradient, start, saddle_hessian, seed=seed)
-        assert result.success
-        np.testing.assert_allclose(np.abs(result.x), [0, 1], atol=1e-4)
-
-
-def test_one_variable() -> None:
-    for start in (0.0, 1e-12, 0.3, -2.0):
-        result = solve(
-            lambda x: float(x[0] ** 4 / 4 - x[0] ** 2 / 2),
-            lambda x: x**3 - x,
-            [start],
-            lambda x: np.array([3 * x**2 - 1]),
-        )
-        assert result.success
-        assert abs(abs(result.x[0]) - 1) < 1e-4
-
-
-@pytest.mark.parametrize("n", [1, 5, 40])
-def test_from_a_maximum(n: int) -> None:
-    for seed in range(5):
-        result = solve(
-            lambda x: float(np.cos(x).sum()),
-            lambda x: -np.sin(x),
-            np.zeros(n),
-            lambda x: -np.diag(np.cos(x)),
-            seed=seed,
-        )
-        assert result.success
-        np.testing.assert_allclose(np.cos(result.x), -1, atol=1e-6)
-
-
-@pytest.mark.parametrize("curvature_tol", [None, 1e-4, 0.1])
-@pytest.mark.parametrize("start", [[0.0, 0.0], [1.0, 0.0], [1.0, 0.3]])
-def test_a_noisy_gradient_raises_the_claim(start, curvature_tol: float | None) -> None:
-    """Noise of 1e-6, 50 seeds: no claim is false, and all leave the saddle."""
-    left = 0
-    for seed in range(50):
-        rng = np.random.default_rng(seed)
-
-        def noisy(x: np.ndarray, rng: Any = rng) -> np.ndarray:
-            return saddle_gradient(x) + 1e-6 * rng.standard_normal(2)
-
-        known = {"curvature_tol": curvature_tol, "seed": seed, "max_gradients": LIMIT}
-        result = minimize(saddle, start, jac=noisy, method="agd-auto", **known)
-        if result.success:
-            gamma = result.certificate.curvature_tol
-            assert np.linalg.eigvalsh(saddle_hessian(result.x))[0] > -gamma
-            left += abs(abs(result.x[1]) - 1) < 1e-3
-        else:
-            assert result.certificate.holds is not True
-    assert left >= 45
-
-
-@pytest.mark.parametrize("name", [name for name in ENDLESS if "sqrt" not in name])
-def test_a_function_without_a_lower_bound_is_said_to_have_none(name: str) -> None:
-    """But for one that falls ever more like a straight line, whose end only a budget is."""
-    value, gradient, start = ENDLESS[name]
-    with np.errstate(over="ignore"):
-        result = solve(value, gradient, start)
-    assert result.outcome is Outcome.UNBOUNDED
-    assert result.njev < 200
-
-
-@pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-8])
-@pytest.mark.parametrize("start", [[0.0, 0.0], [1.0, 0.0], [0.7, 0.2]])
-def test_single_precision(start, tol: float) -> None:
-    """Certified with a larger gamma, or stalled, never wrong."""
-    for seed in range(10):
-        x0 = np.array(start, np.float32)
-        result = solve(saddle, saddle_gradient, x0, saddle_hessian, tol=tol, seed=seed)
-        assert result.outcome in (Outcome.CERTIFIED, Outcome.STALLED)
-        assert result.success or tol == 1e-8
-        assert result.x.dtype == np.float32
-
-
-def test_a_domain_with_an_end() -> None:
-    """A logarithmic barrier is NaN outside the disc; the saddle at 0 leads to x = +-sqrt(1/2)."""
-
-    def value(x: np.ndarray) -> float:
-        return float(-np.log(1 - x @ x) - 2 * x[0] ** 2) if x @ x < 1 else np.nan
-
-    def gradient(x: np.ndarray) -> np.ndarray:
-        return 2 * x / (1 - x @ x) - np.array([4 * x[0], 0]) if x @ x < 1 else x * np.nan
-
-    for start in ([0.0, 0.0], [0.0, 0.999], [0.3, -0.9], [1e-8, 0.5]):
-        result = solve(value, gradient, start)
-        assert result.success
-        np.testing.assert_allclose(np.abs(result.x), [0.5**0.5, 0], atol=1e-4)
