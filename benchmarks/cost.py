@@ -57,7 +57,9 @@ of L-BFGS-B through `scipy.optimize.minimize`. Each function is wrapped in the s
 Time from one gradient to the next, the user's function included, on the double well `h`, against
 a loop written by hand for that phase alone: in place, through BLAS, without checks. *Kernel* is
 the library's kernel in the bare loop that `unsaddle.kernel` shows; `minimize` adds the guards: the
-copies that keep the user's arrays and the library's apart, the best point, the history. An array
+copies that keep the user's arrays and the library's apart, the best point, the history. What it
+adds to gradient descent is one copy of x per step: the last point that was good, should the next
+look fail. An array
 of 31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without that, page
 faults come and go with the order of allocations, on either side.
 
