@@ -264,7 +264,8 @@ def escape(
         return table(**constants, n=ops.size(params))._replace(descent=None)
 
     def init(params: Vector) -> Stepped:
-        return Stepped(first(solver({}), parameters(params), params, seed), jnp.int32(0))
+        zero = jnp.int32(0)
+        return Stepped(first(solver({}), parameters(params), params, seed), zero, zero)
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
@@ -284,7 +285,7 @@ def escape(
             ),
         )
         s = cast(s, state.kernel)
-        return towards(phases, p, s, params), Stepped(s, ended)
+        return towards(phases, p, s, params), Stepped(s, ended, state.sample)
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -190,9 +190,9 @@ class Stepper(torch.optim.Optimizer):
             params = self._all()
             self._at = [params[i] for i in numbers["active"]]
             blank = self.solver.start(ops, self.parameters, self._at, self.seed)
-            self._kernel = self._fill("", blank, numbers)
-            if self._kernel.phase < 0:
-                self._turn(self._kernel.phase, self._kernel)
+            self._kernel = state = self._fill("", blank, numbers)
+            if state.phase < 0:
+                self._turn(state.phase, state)
             self._place()
         self.state.clear()
 

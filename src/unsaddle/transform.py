@@ -22,7 +22,7 @@ class Stepped(NamedTuple):
 
     kernel: State
     ended: Any  # the phase in which the last run or search ended; 0 if none has
-    sample: Any = 0  # number of the sample that the next gradient is to be of
+    sample: Any  # number of the sample that the next gradient is to be of
 
 
 def stepping(
