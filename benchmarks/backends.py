@@ -2,8 +2,8 @@
 
 Both sides do the same arithmetic on the same cheap function, sum d_i x_i^2/2, so that what is left
 is the cost of the kernel itself; a real gradient hides it. Best of several runs, one thread. An
-array of 31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without that,
-page faults come and go with the order of allocations, on either side.
+array of 31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without
+that, page faults come and go with the order of allocations, on either side.
 
     python benchmarks/backends.py [--output docs/backends.md]
 """
