@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle.driver import Best
 from unsaddle.kernel import Parameters, State
 from unsaddle.methods import find
 from unsaddle.ops import numpy as ops
@@ -24,6 +25,10 @@ class Checkpoint(NamedTuple):
     gradient: Vector | None
     gradients: int = 0  # taken so far
     searched: int = 0  # of these by the last search
+    best: Best | None = None  # so far
+    tol: float = 0.0  # what was asked for, so that a resumed run claims nothing else
+    curvature_tol: float = 0.0
+    failure_probability: float = 0.0
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""
@@ -77,7 +82,8 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
         x = leaves["state.x"]
         blank = find(method).solver.start(ops, Parameters(0.0, None, None), x, 0)
         gradient = leaves.get("gradient")
-        form = Checkpoint(method, blank, 0.0, x if gradient is not None else None)
+        best = Best(x, 0.0) if "best.x" in leaves else None
+        form = Checkpoint(method, blank, 0.0, x if gradient is not None else None, best=best)
         return _fill("", form, leaves)
     except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         why = f"has no entry {error}" if isinstance(error, KeyError) else "cannot be read as one"

@@ -1,6 +1,7 @@
 """The loop on NumPy: budget, finiteness, history, callbacks and the best point live here."""
 
 import math
+import zlib
 from array import array
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ from unsaddle.kernel import BEGIN, ENDS, GRADIENT, START, TRIAL, Outcome, Parame
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle
+
+LAP = 1024  # looks after which a descent should be elsewhere
 
 
 class History(NamedTuple):
@@ -46,6 +49,10 @@ class BudgetError(Exception):
     """The next gradient would be one too many."""
 
 
+class StalledError(Exception):
+    """The iterate is again where it was."""
+
+
 class StoppedError(Exception):
     """The callback asked to stop."""
 
@@ -72,6 +79,7 @@ class Run:
         self.best: Best | None = None
         self.descend: Callable[[Vector], Vector] | None = None
         self.iterations = 0
+        self.mark: int | None = None
         self.before = 0  # gradients of the calls that this one goes on from
         self.begun = 0  # gradients of this call before the last search
 
@@ -102,6 +110,8 @@ class Run:
             return Outcome.INTERRUPTED
         except BudgetError:
             return Outcome.BUDGET
+        except StalledError:
+            return Outcome.STALLED
         return ENDS.get(self.state.phase, Outcome.TESTED)
 
     def _step(self, max_gradients: float, callback: "Callable[[Run], None] | None") -> None:
@@ -121,11 +131,20 @@ class Run:
         self.state = update(backend, parameters, state, self.value, self.gradient)
         if needs & GRADIENT:
             self.iterations += 1
+            if not self.iterations % LAP and self.state.phase < BEGIN:
+                self._check_progress()
             if callback is not None:
                 try:
                     callback(self)
                 except StopIteration as stop:
                     raise StoppedError from stop
+
+    def _check_progress(self) -> None:
+        """End a descent that goes round in floating point: x is as it was a lap ago."""
+        mark = zlib.crc32(self.state.x.data)
+        if mark == self.mark:
+            raise StalledError
+        self.mark = mark
 
     def draw(self, state: State, sample: int, size: Callable[[Parameters], int]) -> State:
         """Draw the sample that a phase wants; here the function has none."""

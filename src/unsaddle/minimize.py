@@ -21,7 +21,7 @@ from unsaddle.multistart import Starts, from_many
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import Oracle, point, whole
-from unsaddle.result import Request, conclude, interim
+from unsaddle.result import Request, conclude, interim, promise
 from unsaddle.theory import check
 
 DRAWS = 10  # starts that a function draws
@@ -134,16 +134,14 @@ def minimize(
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)
+    gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
+    request = Request(method, x0, limit, gamma, failure_probability)
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:
-        own = _own(_resumed(state, method, start))
-        run.state, run.value, run.gradient, run.before = own[1:5]
-        run.begun = -own.searched
+        resume(run, request, state, start)
+        request = request._replace(start=run.state.x.copy())
     run.iterate = Look(run.state.x.copy(), None, None)
-    gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
-    first = x0 if state is None else state.state.x
-    request = Request(method, first, limit, gamma, failure_probability)
     report = _adapt(callback)
     try:
         return conclude(run, run.go(limit, report), request, report)
@@ -187,8 +185,9 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
         return parameters
     if not hasattr(parameters.escape, "noise"):
         raise TypeError(
-            "jac is missing: this method needs the gradient; numerical ones need 'auto'"
+            "jac is missing: this method needs the gradient; for numerical ones use method='auto'"
         )
+    noise = max(noise, parameters.escape.noise)
     return parameters._replace(escape=parameters.escape._replace(noise=noise))
 
 
@@ -206,15 +205,26 @@ def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector],
     return call
 
 
-def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
-    """Check that a checkpoint fits the call that is to go on from it."""
+def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> None:
+    """Go on from a checkpoint, if it fits the call.
+
+    Args:
+        run: That is to go on.
+        request: What is asked for.
+        checkpoint: Of a run that was asked for the same.
+        x0: A point of the same kind.
+
+    Raises:
+        TypeError: If it is no checkpoint.
+        ValueError: If it is of a run that was asked for something else.
+    """
     if not isinstance(checkpoint, Checkpoint):
         path = isinstance(checkpoint, str | os.PathLike)
         raise TypeError(
             f"state must be a checkpoint, got {type(checkpoint).__name__}: "
             f"pass state={'unsaddle.load(path)' if path else 'result.state'}"
         )
-    if checkpoint.method != method:
+    if checkpoint.method != request.method:
         raise ValueError(
             f"state is of method {checkpoint.method!r}: pass method={checkpoint.method!r}"
         )
@@ -224,7 +234,17 @@ def _resumed(checkpoint: Checkpoint, method: str, x0: Vector) -> Checkpoint:
         )
     if checkpoint.state.x.dtype != x0.dtype:
         raise ValueError(f"state is of {checkpoint.state.x.dtype} and x0 of {x0.dtype}")
-    return checkpoint
+    names = ("tol", "curvature_tol", "failure_probability")
+    for name, asked in zip(names, promise(run, request), strict=True):
+        kept = getattr(checkpoint, name)
+        if kept != asked:
+            raise ValueError(
+                f"state is of a run with {name} {kept:.3g}, and {asked:.3g} is asked for: "
+                f"pass the same {name}, or start anew from result.x without state"
+            )
+    own = _own(checkpoint)
+    run.state, run.value, run.gradient, run.before = own[1:5]
+    run.begun, run.best = -own.searched, own.best
 
 
 def _own(tree: Any) -> Any:

@@ -110,6 +110,11 @@ def interim(run: Run, request: Request) -> OptimizeResult:
     return _result(run, request, Outcome.INTERRUPTED, undecided(request), at)
 
 
+def promise(run: Run, request: Request) -> tuple[float, float, float]:
+    """Give what a certificate of this run would promise: tol, gamma and delta."""
+    return run.parameters.tolerance, request.gamma, request.failure_probability
+
+
 def undecided(request: Request) -> Certificate:
     """Give the certificate of a run that has shown nothing of the second order."""
     return Certificate(None, request.gamma or math.nan, 1.0, math.nan, None, 0, "")
@@ -153,6 +158,8 @@ def _result(
             run.gradient,
             spent,
             run.oracle.gradients - run.begun,
+            run.best,
+            *promise(run, request),
         ),
     )
 

@@ -15,7 +15,7 @@ from unsaddle.driver import BudgetError, Look, Run
 from unsaddle.hints import recognise
 from unsaddle.kernel import SAME, Outcome, Parameters, Solver, State
 from unsaddle.methods import STOCHASTIC, override
-from unsaddle.minimize import _adapt, _own, _resumed
+from unsaddle.minimize import _adapt, resume
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
@@ -179,9 +179,7 @@ def minimize_stochastic(
             oracle.examine(start, int(seed) + 1)
         run.state = solver.start(ops, parameters, start, int(seed))
     else:
-        own = _own(_resumed(state, method, start))
-        run.state, run.value, run.gradient, run.before = own[1:5]
-        run.begun = -own.searched
+        resume(run, request, state, start)
     run.iterate = Look(run.state.x.copy(), None, None)
     report = _adapt(callback)
     try:

@@ -50,7 +50,8 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     """d = -g, without a past."""
     d, norm = s.descent, ops.maximum(ops.norm(gradient), ops.tiny(gradient))
     t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, ops.tiny(gradient)), 1 / norm)
-    idle = ops.where(d.value - value > 8 * ops.roundoff(s.x) * abs(value), 0, d.idle + 1)
+    fell = d.value - value > 8 * ops.roundoff(s.x) * abs(value)
+    idle = ops.where(fell & ((d.count > 0) | (d.value == inf)), 0, d.idle + 1)
     fresh = d._replace(
         gradient=ops.keep(gradient),
         direction=ops.times(-1.0, gradient),

@@ -6,9 +6,10 @@ Choices:
    between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
    shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
-   noisy, and r is lengthened instead, at least until something can be seen), and at every step for
-   nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found there is
-   error. Four times that must stay below gamma.
+   noisy, and r is lengthened instead, at least until something can be seen; so it is where both
+   differences are exactly zero, as those of a gradient rounded to few digits are), and at every
+   step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
+   there is error. Four times that must stay below gamma.
 """
 
 from math import inf
@@ -84,17 +85,20 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     )._replace(asked=asked)
     bending = rho * r / 2
     share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
-    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending))
+    nothing = local == 0  # or a gradient too coarse for r
+    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending)) | nothing
     worse = hides & (seen.error >= e.sight.error)
-    turns = worse & (e.pace < 1)
+    turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
-    blind = hides & (2 * least > local)
+    dark = ops.where(nothing, c.noise > 0, 2 * least > local)
+    blind = (hides & dark) | (seen.needed == inf)
     ends = worse & (e.pace > 1) & (2 * least <= local)
     pace = ops.where(turns, 4.0, e.pace)
     ahead = ops.where(turns, 16 * r, e.pace * r)
     on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
     best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
     best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
+    best = best._replace(error=ops.where(on & nothing, inf, best.error))
     after = e._replace(sight=best, pace=pace)
     onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
     phase = ops.where(on, HALF, onto)
