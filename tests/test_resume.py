@@ -78,11 +78,11 @@ def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str) -> None
 def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
     """Then x0 has no part in it; a finished run that is resumed says the same again."""
     for k in (0, 1, 20, 53):
-        state = solve(method, form, [], max_gradients=k).state
-        result = solve(method, form, [], x0=[9, 9], state=state, max_gradients=0)
-        assert result.outcome is Outcome.BUDGET or state.state.phase < 0
-        if "auto" not in method:  # which may have looked at a lower point on the way
-            assert np.array_equal(result.x, state.state.x)
+        first = solve(method, form, [], max_gradients=k)
+        result = solve(method, form, [], x0=[9, 9], state=first.state, max_gradients=0)
+        assert result.outcome is Outcome.BUDGET or first.state.state.phase < 0
+        if k and not first.success:  # else nothing was seen, or all is done
+            assert result.fun <= first.fun or np.isnan(first.fun)
     full = solve(method, form, [])
     again = solve(method, form, [], x0=[9, 9], state=full.state)
     assert (again.outcome, again.fun) == (full.outcome, full.fun)

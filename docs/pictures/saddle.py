@@ -12,9 +12,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from scipy.optimize import minimize
 
 import unsaddle
+from unsaddle.certificate import rounded_up
 
 START = np.array([1.0, 0.0])
-SMOOTHNESS, HESSIAN_LIPSCHITZ = 5.75, 9.0  # on |y| <= 1.5, where 3 y^2 - 1 <= 5.75 and 6 |y| <= 9
 BLUE, VERMILLION, INK = "#0072b2", "#d55e00", "#222222"  # the first two of Okabe and Ito's palette
 SHADES, LINES = ("#ebebeb", "#ffffff"), "#bdbdbd"  # of the landscape, from its bottom up
 
@@ -44,14 +44,8 @@ def main() -> None:
     """Run both and draw."""
     theirs, ours = [START], [START]
     scipy = minimize(value, START, jac=gradient, method="L-BFGS-B", callback=theirs.append)
-    result = unsaddle.minimize(
-        value,
-        START,
-        jac=gradient,
-        smoothness=SMOOTHNESS,
-        hessian_lipschitz=HESSIAN_LIPSCHITZ,
-        callback=ours.append,
-    )
+    result = unsaddle.minimize(value, START, jac=gradient, callback=ours.append)
+    side = np.sign(result.x[1])  # of the minimum it found
     plt.rcParams.update({"font.size": 11.5, "text.color": INK, "axes.labelcolor": INK})
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     x, y = np.meshgrid(np.linspace(-1.25, 2.05, 331), np.linspace(-1.4, 1.4, 281))
@@ -63,16 +57,16 @@ def main() -> None:
     axes.plot(*np.array(theirs).T, color=VERMILLION, linewidth=7, alpha=0.4)
     axes.plot(*np.array(ours).T, color=BLUE, linewidth=2.2)
     arrow = {"arrowstyle": "-|>,head_width=0.35", "color": BLUE}
-    for tip, tail in (((0.5, 0.0), (0.6, 0.0)), ((0.0, 0.62), (0.0, 0.52))):
+    for tip, tail in (((0.5, 0.0), (0.6, 0.0)), ((0.0, 0.62 * side), (0.0, 0.52 * side))):
         axes.annotate("", tip, tail, arrowprops=arrow)
     axes.plot(*START, "o", color=INK, markersize=8, markeredgecolor="white")
     axes.annotate("start", (1, 0), (0, 9), textcoords="offset points", ha="center")
 
     text = f"SciPy, L-BFGS-B: stops on the saddle\nsuccess={scipy.success},  $f = {scipy.fun:g}$"
-    label(axes, scipy.x, text, (0.42, -0.62), "X", VERMILLION)
-    claim = f"$\\lambda_{{\\min}} > -{result.certificate.curvature_tol:.3g}$"
+    label(axes, scipy.x, text, (0.42, -0.62 * side), "X", VERMILLION)
+    claim = f"$\\lambda_{{\\min}} > -{rounded_up(result.certificate.curvature_tol)}$"
     text = f"unsaddle: goes on to a minimum\ncertified: {claim},  $f = {result.fun:.3g}$"
-    label(axes, result.x, text, (0.42, 1.0), "o", BLUE)
+    label(axes, result.x, text, (0.42, side), "o", BLUE)
     axes.set(xlabel="x", ylabel="y", xticks=[-1, 0, 1, 2], yticks=[-1, 0, 1])
     axes.spines[:].set_visible(False)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=200, metadata={"Software": None})

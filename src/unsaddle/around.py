@@ -112,7 +112,9 @@ class Escape(Stepper):
             GO: Phase(iterate, GRADIENT, self._go),
         }
         solver = compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
-        super().__init__(inner.param_groups, {}, solver, Parameters(tol, None, None), seed)
+        parameters = Parameters(tol, None, None)
+        super().__init__(inner.param_groups, inner.defaults, solver, parameters, seed)
+        self.param_groups = inner.param_groups
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.

@@ -18,10 +18,10 @@ stop whenever it likes. Neither l nor rho enters; step sizes that are too long o
 
 smallest at r = 2 sqrt(e_g/rho), where unit is the roundoff, or the relative error of a gradient
 that is itself made of differences. Curvature below 4 e cannot be seen: gamma is raised to it, and
-the certificate says so; one above l would say nothing, and is not given. An adversary may hide the
-component along u at the rate e sqrt(2n/pi)/delta per step; where that is at most gamma/4 it is
-subtracted from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself is
-subtracted: *practical*, as rounding does not conspire.
+the certificate says so. An adversary may hide the component along u at the rate e sqrt(2n/pi)/delta
+per step; where that is at most gamma/4 it is subtracted from gamma in the recursion, and the
+certificate is *rigorous*. Elsewhere e itself is subtracted: *practical*, as rounding does not
+conspire.
 
 **Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
 """
@@ -82,8 +82,6 @@ def sight(
     asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
     share = failure_probability * 6 / (math.pi * episode) ** 2
     needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
-    empty = (curvature_tol > asked) & (curvature_tol > smoothness) & (smoothness > 0)
-    needed = ops.where(empty, math.inf, needed)
     rigorous = error * needed <= curvature_tol / 4
     rate = curvature_tol - ops.where(rigorous, error * needed, error)
     return Sight(radius, error, curvature_tol, rate, needed, asked)

@@ -158,7 +158,7 @@ def _result(
             run.gradient,
             spent,
             run.oracle.gradients - run.begun,
-            run.best,
+            None if run.best is None or run.state.phase == CERTIFIED else _copied(run.best),
             *promise(run, request),
         ),
     )
@@ -174,6 +174,10 @@ def _gradient(run: Run, at: Best) -> Vector | None:
         if kept is not None and np.array_equal(run.state.x, at.x) and ops.norm(kept) in norms:
             return kept
     return None
+
+
+def _copied(best: Best) -> Best:
+    return Best(best.x.copy(), best.fun)
 
 
 def _lightened(state: State) -> State:
@@ -283,5 +287,4 @@ def _lowest(run: Run, outcome: Outcome, request: Request) -> Best:
         for x in (iterate, point(request.start)):
             with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
                 _value(run, x, math.inf)
-    best = run.best or Best(iterate, math.nan)
-    return Best(best.x.copy(), best.fun)
+    return _copied(run.best or Best(iterate, math.nan))

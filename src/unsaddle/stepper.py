@@ -185,7 +185,7 @@ class Stepper(torch.optim.Optimizer):
         super().load_state_dict(state_dict)
         numbers = self.param_groups[0].pop("unsaddle")
         self.looks, self._value = numbers["looks"], numbers["value"]
-        self._kernel = self.outcome = None
+        self._kernel = self.outcome = self.certificate = None
         if "active" in numbers:
             params = self._all()
             self._at = [params[i] for i in numbers["active"]]

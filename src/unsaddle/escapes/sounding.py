@@ -91,7 +91,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
     dark = ops.where(nothing, c.noise > 0, 2 * least > local)
-    blind = (hides & dark) | (seen.needed == inf)
+    empty = (seen.curvature_tol > ops.maximum(asked, smoothness)) & (smoothness > 0)
+    blind = (hides & dark) | empty  # a gamma above l would say nothing
     ends = worse & (e.pace > 1) & (2 * least <= local)
     pace = ops.where(turns, 4.0, e.pace)
     ahead = ops.where(turns, 16 * r, e.pace * r)

@@ -4,10 +4,12 @@ A job's files are moved into place when all of them are written, its result last
 after that: whatever happens, a file that is there is whole.
 """
 
+import functools
 import json
 import multiprocessing
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -112,13 +114,16 @@ def _run(names: list[str], output: Path, seed: int, told: Callable[[str, float],
         return
     context = multiprocessing.get_context("spawn")
     workers = min(len(names), os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, context) as pool:
+    leave = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us
+    with ProcessPoolExecutor(workers, context, leave) as pool:
         waiting = {pool.submit(run_job, name, output, seed): name for name in names}
         try:
             for future in as_completed(waiting):
                 future.result()
                 told(waiting[future], JOBS[waiting[future]].seconds)
         except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -144,11 +149,10 @@ def finished(name: str, output: Path, seed: int) -> bool:
     """Say whether a job was done, by this version and with this seed, and its files are there."""
     try:
         record = json.loads(_record(name, output).read_text())
-    except (OSError, ValueError):
+        made = (record["version"], record["seed"]) == (__version__, seed)
+        return made and all((output / _place(file) / file).exists() for file in record["files"])
+    except (OSError, ValueError, KeyError, TypeError):
         return False
-    return (record["version"], record["seed"]) == (__version__, seed) and all(
-        (output / _place(file) / file).exists() for file in record["files"]
-    )
 
 
 def _read(name: str, output: Path) -> dict[str, Any]:
