@@ -131,7 +131,7 @@ class Run:
         self.state = update(backend, parameters, state, self.value, self.gradient)
         if needs & GRADIENT:
             self.iterations += 1
-            if not self.iterations % LAP and self.state.phase < BEGIN:
+            if not self.iterations % LAP:
                 self._check_progress()
             if callback is not None:
                 try:
@@ -141,8 +141,9 @@ class Run:
 
     def _check_progress(self) -> None:
         """End a descent that goes round in floating point: x is as it was a lap ago."""
-        mark = zlib.crc32(self.state.x.data)
-        if mark == self.mark:
+        waits = self.state.phase >= BEGIN or self.state.tolerance < 0  # a search, or for its time
+        mark = None if waits else zlib.crc32(self.state.x.data)
+        if mark is not None and mark == self.mark:
             raise StalledError
         self.mark = mark
 
