@@ -254,3 +254,40 @@ def test_single_precision(method: str, start, tol: float) -> None:
         assert result.success or tol == 1e-8
         assert result.x.dtype == np.float32
         assert abs(abs(result.x[1]) - 1) < 1e-2
+
+
+@each_method
+@pytest.mark.parametrize("digits", [7, 5, 3])
+def test_a_gradient_rounded_to_few_digits_deceives_nobody(method: str, digits: int) -> None:
+    """Over short probes its differences vanish, which is not to be taken for a flat function."""
+    for seed in range(10):
+        jac = lambda x: np.round(saddle_gradient(x), digits)  # noqa: E731
+        result = minimize(saddle, [0.0, 0.0], jac=jac, method=method, seed=seed)
+        assert result.outcome in (Outcome.CERTIFIED, Outcome.BLIND)
+        if result.success:
+            lowest = np.linalg.eigvalsh(saddle_hessian(result.x))[0]
+            assert lowest > -result.certificate.curvature_tol
+
+
+@pytest.mark.parametrize("scheme", ["2-point", "3-point"])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e5, 1e6])
+def test_a_numerical_gradient_of_large_values_deceives_nobody(scheme: str, offset: float) -> None:
+    for seed in range(10):
+        result = minimize(lambda x: saddle(x) + offset, [1.0, 0.0], jac=scheme, seed=seed)
+        assert result.success or offset
+        if result.success:
+            lowest = np.linalg.eigvalsh(saddle_hessian(result.x))[0]
+            assert lowest > -result.certificate.curvature_tol
+
+
+def test_a_descent_that_goes_back_to_the_saddle_is_not_called_for_ever() -> None:
+    result = minimize(saddle, [1.0, 0.0], jac=saddle_gradient, descent=lambda x: np.zeros(2))
+    assert result.outcome is Outcome.STALLED
+    assert result.best.fun < 0
+
+
+def test_a_descent_that_goes_round_in_floating_point_ends() -> None:
+    known = {"smoothness": 8.0, "hessian_lipschitz": 9.0, "tol": 1e-17}
+    third = lambda x: saddle_gradient(x / 3) / 3  # noqa: E731
+    result = minimize(lambda x: saddle(x / 3), [1.0, 0.3], jac=third, method="pgd+nc", **known)
+    assert result.outcome is Outcome.STALLED

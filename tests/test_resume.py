@@ -20,7 +20,7 @@ from tests.watched import (
     same,
     solve,
 )
-from unsaddle import Outcome, load, save
+from unsaddle import Outcome, load, minimize, save
 
 
 def bits(tree: Any) -> Any:
@@ -149,3 +149,15 @@ def test_what_is_done_to_a_result_does_not_reach_its_state(method: str, form: st
         for vector in (result.x, result.jac, result.best.x):
             vector[:] = np.nan
         assert bits(result.state) == before
+
+
+@pytest.mark.parametrize(
+    "stricter", [{"tol": 1e-9}, {"curvature_tol": 1e-3}, {"failure_probability": 1e-9}]
+)
+def test_a_resumed_run_claims_nothing_that_was_not_asked_for(stricter: dict[str, float]) -> None:
+    given = {"tol": 1e-1, "curvature_tol": 0.1, "failure_probability": 0.1}
+    fun, jac = (lambda x: float(x @ x)), (lambda x: 2 * x)
+    state = minimize(fun, [1.0, 0.2], jac=jac, **given).state
+    assert minimize(fun, [1.0, 0.2], jac=jac, state=state, **given).success
+    with pytest.raises(ValueError, match=f"pass the same {next(iter(stricter))}"):
+        minimize(fun, [1.0, 0.2], jac=jac, state=state, **given | stricter)
