@@ -298,8 +298,10 @@ FAR, WIDE = {"place": 1e5}, {"radius": 10.0}  # in float32; over which the Hessi
 
 @pytest.mark.parametrize(
     ("method", "case"),
-    [("pgd+nc", FAR), ("ancgd", FAR), ("agd+lanczos", FAR), ("neon", FAR)]
-    + [("pgd+nc", WIDE), ("ancgd", WIDE)],
+    [
+        *((method, FAR) for method in ("pgd+nc", "ancgd", "agd+lanczos", "neon")),
+        *((method, WIDE) for method in ("pgd+nc", "ancgd")),
+    ],
 )
 def test_where_gamma_would_be_above_l_nothing_is_claimed(method: str, case: dict) -> None:
     known = {"smoothness": 3.0, "hessian_lipschitz": 6.0, "tol": 1e-2, "max_gradients": LIMIT}
