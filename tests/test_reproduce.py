@@ -241,9 +241,35 @@ def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):
     for again, seed, runs in ((False, 0, 1), (False, 0, 1), (True, 0, 2), (False, 1, 3)):
         reproduce.reproduce(["all"], tmp_path, seed, again)
         assert len(counted) == runs
-    (tmp_path / "data" / "quick.csv").unlink()
-    reproduce.reproduce([], tmp_path, 1, False)
-    assert len(counted) == 4
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGE = {  # what happened to the folder of a finished run
+    "result truncated": lambda folder: cut(folder / "results" / "quick.json"),
+    "result empty": lambda folder: (folder / "results" / "quick.json").write_text(""),
+    "result not text": lambda folder: (folder / "results" / "quick.json").write_bytes(b"\xff"),
+    "result of another kind": lambda folder: (folder / "results" / "quick.json").write_text("[1]"),
+    "result without what it says": lambda folder: (folder / "results" / "quick.json").write_text(
+        json.dumps({"version": reproduce.__version__, "seed": 0, "files": {}})
+    ),
+    "data truncated": lambda folder: cut(folder / "data" / "quick.csv"),
+    "data changed": lambda folder: (folder / "data" / "quick.csv").write_text("a\n2\n"),
+    "data removed": lambda folder: (folder / "data" / "quick.csv").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_what_was_damaged_is_run_again(tmp_path, counted, damage):
+    reproduce.reproduce([], tmp_path, 0, False)
+    damage(tmp_path)
+    assert reproduce.finished("quick", tmp_path, 0) is None
+    reproduce.reproduce([], tmp_path, 0, False)
+    assert (tmp_path / "data" / "quick.csv").read_text() == "a\n1\n"
+    reproduce.reproduce([], tmp_path, 0, False)
+    assert len(counted) == 2
 
 
 def test_an_interrupted_run_goes_on_from_what_is_finished(tmp_path, counted, capsys, monkeypatch):
