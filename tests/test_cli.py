@@ -187,7 +187,6 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "required: command"),
         ("minimise", "invalid choice: 'minimise'"),
         ("minimize", "required: FUNCTION"),
         ("certify", "required: GRADIENT"),
@@ -306,9 +305,13 @@ def test_a_terminal_sees_progress_and_then_only_the_result(capsys, monkeypatch, 
 
 
 @pytest.mark.parametrize("command", [(), ("methods",), ("minimize",), ("certify",)])
-def test_help_is_there(capsys, command):
+@pytest.mark.parametrize("word", [("--help",), ()])
+def test_help_is_there(capsys, command, word):
+    """Without any word too."""
+    if command and not word:
+        pytest.skip("a command has its own to say")
     with pytest.raises(SystemExit, match="0"):
-        main([*command, "--help"])
+        main([*command, *word])
     assert "usage: " + " ".join(("unsaddle", *command)) in capsys.readouterr().out
 
 

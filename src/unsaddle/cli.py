@@ -131,8 +131,8 @@ def run_certify(given: dict[str, Any]) -> int:
     as_json, given = given.pop("json"), _placed(given)
     found, x = given.pop("fun"), given.pop("x0")
     given = _guarded({}, grad=getattr(found, "gradient", found), x=x, **given)
-    certificate, norm = certify(**given), np.linalg.norm(given["grad"](x))
-    fields = {"certificate": certificate, "x": x, "gradient_norm": norm}
+    certificate = certify(**given)
+    fields = {"certificate": certificate, "x": x, "gradient_norm": certificate.gradient_norm}
     if not as_json:
         fields |= {"curvature": certificate.curvature, "direction": certificate.direction}
     print(_report(fields, as_json))
@@ -193,13 +193,13 @@ def _run(argv: Sequence[str]) -> int:
     words = [f"--x0={next(words, '')}" if word == "--x0" else word for word in words]  # for -1,0
     parser = Parser("unsaddle", description="Leave saddle points, and certify where you end.")
     parser.add_argument("--version", action="version", version=f"unsaddle {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(metavar="command")
     for name, (add_arguments, run) in COMMANDS.items():
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         add_arguments(command)
         command.set_defaults(run=run)
     try:
-        given = vars(parser.parse_args(words))
+        given = vars(parser.parse_args(words or ["--help"]))
         return given.pop("run")(given)
     except KeyboardInterrupt:
         return EXIT_CODES[Outcome.INTERRUPTED]

@@ -1,11 +1,12 @@
 """What to type instead: the words of SciPy and of others, and what they are here."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from unsaddle.methods import Method
+from unsaddle.methods import METHODS, Method
 from unsaddle.words import meant
 
 LIMITED = "are not supported: leave them out, or substitute the variables"
@@ -30,8 +31,16 @@ ELSEWHERE = {
     "lr": "is step here, of the methods that have one; 'auto' needs none",
     "rng": "is seed here: pass seed=<a whole number>",
 }
-
-
+THROUGH_SCIPY = {
+    word: re.sub(r"pass (\w+)=(<.*?>)", r"pass options={'\1': \2}", hint)
+    for word, hint in ELSEWHERE.items()
+}
+NO_FUNCTION = (
+    "fun is None: minimize needs the function, to tell down from up. With a gradient only, "
+    "certify(jac, x) tells a minimum from a saddle, and certificate.direction is the way out; "
+    "forces are minus the gradient"
+)
+NOT_CALLED = "scipy_method gives a method when it is called: pass method=unsaddle.scipy_method()"
 SEARCHED = {
     "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
     "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
@@ -70,7 +79,8 @@ def recognise(
     arguments = [*inspect.signature(function).parameters][:-1]
     besides = ", ".join(option for option in own if option not in arguments)
     for word in [word for word in asked if word not in own]:
-        _refuse(word, arguments, own, elsewhere, f";\nthose of method {name!r} besides: {besides}")
+        known = {**_of_others(name), **elsewhere}
+        _refuse(word, arguments, own, known, f";\nthose of method {name!r} besides: {besides}")
     return asked
 
 
@@ -89,6 +99,32 @@ def knowing(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, T]], Callable
         return call
 
     return know
+
+
+def refuse_words_of_scipy(options: Mapping[str, Any], function: Callable[..., Any]) -> None:
+    """Refuse SciPy's own words among the options that SciPy hands on.
+
+    Args:
+        options: As they came.
+        function: Which would be called with them.
+    """
+    arguments = [*inspect.signature(function).parameters][:-1]
+    for word, value in options.items():
+        if word in THROUGH_SCIPY and _asks(value):
+            _refuse(word, arguments, [], THROUGH_SCIPY, "")
+
+
+def _of_others(name: str) -> dict[str, str]:
+    """Give the options that other methods have, with which those are."""
+    owners: dict[str, list[str]] = {}
+    for other, method in METHODS.items():
+        for option in method.options:
+            owners.setdefault(option, []).append(other)
+    return {
+        option: f"is no option of {name!r}, but of {', '.join(others)}"
+        for option, others in owners.items()
+        if name not in others
+    }
 
 
 def _refuse(
