@@ -127,7 +127,7 @@ class Oracle:
         if not isinstance(answer, float):
             given = _array(answer)
             if given is None or given.size != 1 or given.dtype.kind not in "fiu":
-                shape = "" if given is None else f" of shape {given.shape}"
+                shape = "" if given is None or not given.ndim else f" of shape {given.shape}"
                 raise TypeError(
                     f"fun must return one real number, got {type(answer).__name__}{shape}; "
                     "return float(...), or pass jac=True if fun returns (value, gradient)"
