@@ -1,4 +1,4 @@
-"""``unsaddle reproduce``, stopped by a real signal while its workers are at work."""
+"""``unsaddle reproduce``, stopped by a real signal or a full disk while its workers are at work."""
 
 import os
 import signal
@@ -41,8 +41,8 @@ if __name__ == "__main__":
 PATIENCE = 60
 
 
-def start(folder: Path) -> "subprocess.Popen[str]":
-    (folder / "script.py").write_text(SCRIPT)
+def start(folder: Path, before: str = "") -> "subprocess.Popen[str]":
+    (folder / "script.py").write_text(before + SCRIPT)
     command = [sys.executable, "script.py", "reproduce", "fig7", "fig8"]
     return subprocess.Popen(
         command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -95,3 +95,16 @@ def test_a_signal_ends_it_and_the_same_again_goes_on(tmp_path: Path, number: sig
     assert record.stat().st_mtime_ns == made
     assert (report / "results" / "fig7.json").exists()
     assert not list(report.glob(".*"))
+
+
+def test_a_file_that_cannot_be_written_whole(tmp_path: Path):
+    """No file may be longer than 20 kB: the first picture cannot be finished, in a worker."""
+    pytest.importorskip("resource")
+    (tmp_path / "go").touch()
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+    run = start(tmp_path, limit)
+    out, err = run.communicate(timeout=PATIENCE)
+    assert (run.returncode, out) == (2, "")
+    assert "output folder 'report' cannot be written: File too large; what was" in err
+    assert "Traceback" not in err
+    assert not list((tmp_path / "report").iterdir())

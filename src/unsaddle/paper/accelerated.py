@@ -56,7 +56,7 @@ def _accelerated(
             lambda theta: {"theta": theta},
             {"ANCGD": ours, "PAGD": theirs},
             {"ANCGD": theory, "PAGD": theory},
-            (0.05, 0.2),
+            () if more else (0.05, 0.2),
             f"{'-f' if more else 'decrease'} <= 0.9",
         ),
         note + " Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, the one pair that "
