@@ -147,6 +147,14 @@ def test_one_number_may_come_in_any_shape(answer: Any) -> None:
         ({"step": 0.1}, "step is no option of 'auto', but of pgd, pagd, pgd+nc, ancgd"),
         ({"stat": 0.1}, "stat is unknown; did you mean 'state'?"),
         ({"lambda_min": 0.1}, "lambda_min is unknown\nThe arguments are"),
+        ({"eps": 1e-3}, "eps is tol here"),
+        ({"gamma": 0.1}, "gamma is curvature_tol here"),
+        ({"delta": 0.1}, "delta is failure_probability here"),
+        ({"rho": 0.1}, "rho is hessian_lipschitz here"),
+        ({"learning_rate": 0.1}, "learning_rate is step here"),
+        ({"random_state": 1}, "random_state is seed here"),
+        ({"verbose": True}, "verbose is not known here: print(result)"),
+        ({"starts": 3, "seed": -1}, "seed must be a whole number"),
         ({"noise": np.inf}, "noise must be finite"),
         ({"noise": True}, "noise must be a number >= 0, got True"),
     ],
@@ -154,3 +162,11 @@ def test_one_number_may_come_in_any_shape(answer: Any) -> None:
 def test_an_option_that_does_not_fit(option: dict[str, Any], words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=re.escape(words)):
         minimize(value, START, jac=gradient, **option)
+
+
+def test_differences_are_doubted_and_not_a_jac_that_nobody_gave() -> None:
+    rng = np.random.default_rng(0)
+    result = minimize(lambda x: value(x) + 1e-3 * rng.standard_normal(), [1.0, 0.3])
+    assert not result.success
+    assert "made of differences of fun: where fun is noisy or has kinks, pass jac" in result.message
+    assert "check_grad" not in result.message

@@ -29,6 +29,7 @@ SPOKEN = {  # what the library says -> what to say here
     r"\nThe arguments .*;\nthose of (.*) besides:": r"; --set with \1 takes",
     "; pass grad=.*": "",
     r"^x (?=must|is)": "x0 ",
+    " like x,": " like x0,",
     r"\bfun\b": "FUNCTION",
     r"\bgrad\b": "GRADIENT",
     r"\boption (?=\w+ must)": "--set ",

@@ -13,6 +13,9 @@ LIMITED = "are not supported: leave them out, or substitute the variables"
 BUDGET = "is not known here: pass max_gradients=<a whole number>"
 TARGET = "is not known here: pass tol=<the gradient norm to reach>"
 NO_HESSIAN = "is not needed: curvature is measured with gradients, leave it out"
+QUIET = "is not known here: print(result) afterwards, or pass callback=<a function>"
+STEP = "is step here, of the methods that have one; 'auto' needs none"
+SEED = "is seed here: pass seed=<a whole number>"
 ELSEWHERE = {
     "bounds": LIMITED,
     "constraints": LIMITED,
@@ -24,12 +27,19 @@ ELSEWHERE = {
     "xtol": TARGET,
     "hess": NO_HESSIAN,
     "hessp": NO_HESSIAN,
-    "disp": "is not known here: print(result) afterwards, or pass callback=<a function>",
+    "disp": QUIET,
+    "verbose": QUIET,
     "options": "are arguments here: write each of them out, such as max_gradients=1000",
     "grad": "is jac here: pass jac=<the gradient>",
     "gradient": "is jac here: pass jac=<the gradient>",
-    "lr": "is step here, of the methods that have one; 'auto' needs none",
-    "rng": "is seed here: pass seed=<a whole number>",
+    "lr": STEP,
+    "learning_rate": STEP,
+    "rng": SEED,
+    "random_state": SEED,
+    "eps": "is tol here, if the paper's is meant: pass tol=<the gradient norm to reach>",
+    "gamma": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
+    "delta": "is failure_probability here: pass failure_probability=<a probability>",
+    "rho": "is hessian_lipschitz here: pass hessian_lipschitz=<a bound>",
 }
 THROUGH_SCIPY = {
     word: re.sub(r"pass (\w+)=(<.*?>)", r"pass options={'\1': \2}", hint)

@@ -84,6 +84,7 @@ def minimize(
         TypeError: If fun cannot be called; a wrong argument is named by the error it gets.
         ValueError: If what is asked for does not go together.
     """
+    whole("seed", seed)
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
@@ -125,7 +126,6 @@ def minimize(
     }
     check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
     parameters = override(chosen.from_theory(**constants, n=start.size), options)
-    whole("seed", seed)
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
         raise TypeError(

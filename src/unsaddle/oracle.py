@@ -150,7 +150,8 @@ class Oracle:
         given = answer if type(answer) is np.ndarray else _array(answer)
         if given is None or given.shape != self.shape:
             raise ValueError(
-                f"{self.name} must return an array of shape {self.shape} like x0, "
+                f"{self.name} must return an array of shape {self.shape} like "
+                f"{'x' if self.fun is None else 'x0'}, "
                 f"got {_misshapen(answer, given, self.shape)}"
             )
         if given.dtype is not self.dtype:

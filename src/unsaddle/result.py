@@ -29,6 +29,7 @@ STATUS = {Outcome.CERTIFIED: 0} | {
 }
 IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
+ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
 PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
@@ -214,7 +215,8 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
         outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > run.parameters.tolerance
     )
     climbs = waits and np.array_equal(x, np.ravel(request.start))
-    return SUSPECT if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
+    doubted = ROUGH if run.oracle.noise else SUSPECT
+    return doubted if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
 
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
