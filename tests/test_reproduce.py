@@ -16,7 +16,8 @@ pytest.importorskip("rich")
 
 from unsaddle import landscapes
 from unsaddle.cli import main
-from unsaddle.paper import claims, declare, figures, jobs, measure, reproduce
+from unsaddle.paper import claims, declare, figures, jobs, lockstep, measure, reproduce
+from unsaddle.paper.quadratics import quadratic
 
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(
@@ -117,6 +118,17 @@ def test_directions_gather_and_ours_are_ahead():
     swapped = panel._replace(ours=panel.theirs, theirs=panel.ours)
     behind = measure.ahead(0.9)(measure.Experiment((swapped,), 1), {}, 3000)
     assert (behind.satisfied, behind.run) == (False, 0)
+
+
+def test_a_sample_that_ends_before_its_time_is_no_sample(monkeypatch):
+    """With the certificate on, a search in a bowl ends as soon as it is certified."""
+    run = {"method": "pgd+nc", "f": quadratic(np.array([0.5, 1.0])), "times": [90]}
+    run |= {"values": {"eta": 0.5, "r": 0.1}, "seeds": np.arange(5)}
+    assert len(next(lockstep.trajectory(**run))) == 5
+    plain = {k: v for k, v in lockstep.PLAIN.items() if k != "failure_probability"}
+    monkeypatch.setattr(lockstep, "PLAIN", plain)
+    with pytest.raises(RuntimeError, match="ended before step 90"):
+        next(lockstep.trajectory(**run))
 
 
 def test_the_reduction_to_two_coordinates_is_exact_in_distribution():

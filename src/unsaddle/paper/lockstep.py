@@ -75,6 +75,7 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
         start = METHODS[method].from_theory(**known)
     options = {names[symbol]: v for symbol, v in values.items() if symbol in names}
     plain = PLAIN | {"window": ENDLESS}
+    plain["smoothness"] = max(ell, 4 * rho * values["r"])  # else r is too wide to claim anything
     options |= {name: v for name, v in plain.items() if name in start.escape._fields}
     if method == "pagd":
         gamma = values["theta"] ** 2 / values["eta"] if values.get("nce") else NEVER
@@ -134,6 +135,9 @@ def trajectory(
 
     Yields:
         The samples at each time, one row each.
+
+    Raises:
+        RuntimeError: If a sample has ended before its time.
     """
     kind, p = KINDS[method], parameters(method, f, values)
     solver = (METHODS | STOCHASTIC)[method].solver
@@ -148,6 +152,8 @@ def trajectory(
     look = partial(_look, p, f, ops, values.get("sigma", 0.0))
     for time in times:
         state, seen = _run(solver.phases, look, partial(awake, kind, time), state, seen)
+        if np.any(awake(kind, time, state)):
+            raise RuntimeError(f"{method} ended before step {time}: an early stop is not off")
         yield kind.point(state).copy()
 
 
