@@ -160,6 +160,7 @@ def test_what_a_reader_sees(capsys):
         "values",
     ]
     assert shown["outcome"] == "CERTIFIED"
+    assert "within --tol and" in shown["sentence"]
     assert shown["certificate"].startswith("certified: lambda_min > -")
     assert " ... " in shown["x"]
     assert max(map(len, out.splitlines())) <= 100
@@ -182,12 +183,12 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
     got, out, _ = run(capsys, *argv)
     assert got == code
     assert "nan" not in out
+    assert ("--max-gradients was reached" in out) == (outcome == "BUDGET")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "required: command"),
         ("minimise", "invalid choice: 'minimise'"),
         ("minimize", "required: FUNCTION"),
         ("certify", "required: GRADIENT"),
@@ -205,20 +206,23 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("certify demo:gradient", "--x0 is missing: type --x0 1,0"),
         ("certify demo:f --x0 0,0", "got shape (): is that the value, not the gradient?"),
         ("certify demo:gradient --x0 nan,0", "--x0 must be finite"),
-        ("certify demo:constant --x0 0,0", "grad must be callable"),
+        ("certify demo:constant --x0 0,0", "GRADIENT must be callable, got 1.0\n"),
         ("certify demo:gradient --x0 0,0 --curvature-tol 0", "--curvature-tol 0.0 was passed"),
         ("certify landscape:quartic --x0 0", "--x0 has 1 numbers, but quartic has 2 variables"),
-        ("minimize demo:both --x0 1,0", "pass --jac True if fun returns (value, gradient)"),
+        ("minimize demo:both --x0 1,0", "pass --jac True if FUNCTION returns (value, gradient)"),
         ("minimize demo:f --x0 1,0 --method sgd+nc", "call unsaddle.minimize_stochastic"),
         (
             "minimize demo:f --jac demo:gradient --x0 1,0 --method ancgd",
             "--smoothness, --hessian-lipschitz are missing: this method needs them; "
             "pass --smoothness <a bound>, --hessian-lipschitz <a bound>",
         ),
-        ("minimize demo:constant --jac demo:gradient START", "fun must be callable, got float"),
+        (
+            "minimize demo:constant --jac demo:gradient START",
+            "FUNCTION must be callable, got float",
+        ),
         ("minimize demo:f --jac demo:constant START", "--jac must be callable"),
         ("minimize demo:f --jac demo:short START", "--jac must return an array of shape (2,)"),
-        ("minimize demo:f --jac true START", "fun must return (value, gradient)"),
+        ("minimize demo:f --jac true START", "FUNCTION must return (value, gradient)"),
         ("minimize landscape:quartic --x0 1,2,3", "--x0 has 3 numbers, but quartic has 2"),
         (
             "minimize landscape:quartic --x0 1;2",
@@ -231,12 +235,17 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize landscape:quartic --set window", "'window' is not NAME=VALUE with a number"),
         (
             "minimize landscape:quartic --method ancgd --set windo=5",
-            "did you mean 'window'? --set of",
+            "did you mean 'window'? --set with --method 'ancgd' takes",
         ),
         ("minimize landscape:quartic --set window=few", "type --set window=0.1"),
         ("minimize landscape:quartic --set maxiter=9", "pass --max-gradients <a whole number>"),
         ("minimize landscape:quartic --max-gradients -1", "--max-gradients must be a whole number"),
         ("minimize landscape:quartic --seed -1", "--seed must be a whole number"),
+        ("minimize landscape:quartic --set noise=-1", "--set noise must be a number >= 0"),
+        ("minimize landscape:quartic --set step=1", "ancgd, neon, neon+, agd+lanczos; --set with"),
+        ("minimize landscape:quartic --maxiter 9", "--maxiter is not known here: pass --max-grad"),
+        ("minimize landscape:quartic --gtol 9", "--gtol is not known here: pass --tol <the"),
+        ("minimize landscape:quartic --frob 9", "unrecognized arguments: --frob 9 (see unsaddle"),
     ],
 )
 def test_bad_input_is_one_line_and_the_exit_code_2(capsys, text, message):
@@ -306,9 +315,13 @@ def test_a_terminal_sees_progress_and_then_only_the_result(capsys, monkeypatch, 
 
 
 @pytest.mark.parametrize("command", [(), ("methods",), ("minimize",), ("certify",)])
-def test_help_is_there(capsys, command):
+@pytest.mark.parametrize("word", [("--help",), ()])
+def test_help_is_there(capsys, command, word):
+    """Without any word too."""
+    if command and not word:
+        pytest.skip("a command has its own to say")
     with pytest.raises(SystemExit, match="0"):
-        main([*command, "--help"])
+        main([*command, *word])
     assert "usage: " + " ".join(("unsaddle", *command)) in capsys.readouterr().out
 
 

@@ -88,7 +88,7 @@ BEFORE = named(
         ({"x0": value}, TypeError, "x0 function first"),
         ({"x0": [0.0, NAN]}, ValueError, "x0 NaN 1"),
         ({"x0": [INF, 0.0]}, ValueError, "x0 infinity 0"),
-        ({"fun": None}, TypeError, "fun"),
+        ({"fun": None}, TypeError, "fun certify(jac, x) certificate.direction forces"),
         ({"fun": 1.0}, TypeError, "fun float"),
         ({"fun": None, "jac": True}, TypeError, "fun"),
         ({"jac": "4-point"}, TypeError, "jac 4-point"),
@@ -167,6 +167,7 @@ BEFORE = named(
         ({"max_gradients": NAN}, ValueError, "max_gradients nan"),
         ({"max_gradients": 2.5}, EITHER, "max_gradients 2.5"),
         ({"max_gradients": "10"}, EITHER, "max_gradients 10"),
+        ({"max_gradients": True}, ValueError, "max_gradients whole True"),
         ({"callback": 1}, TypeError, "callback int"),
         ({"callback": [print]}, TypeError, "callback list"),
         ({"state": "run.npz"}, TypeError, "state str unsaddle.load(path)"),
@@ -221,7 +222,6 @@ def test_options_are_those_of_the_method() -> None:
 ANSWERS = named(
     [
         ({"fun": lambda x: np.ones(2)}, TypeError, "fun (2,)"),
-        ({"fun": lambda x: np.ones(1)}, TypeError, "fun (1,) .item()"),
         ({"fun": lambda x: None}, TypeError, "fun NoneType"),
         ({"fun": lambda x: 1j}, TypeError, "fun complex"),
         ({"fun": lambda x: "1.0"}, TypeError, "fun str"),

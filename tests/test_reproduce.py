@@ -16,7 +16,8 @@ pytest.importorskip("rich")
 
 from unsaddle import landscapes
 from unsaddle.cli import main
-from unsaddle.paper import claims, declare, figures, jobs, measure, reproduce
+from unsaddle.paper import claims, declare, figures, jobs, lockstep, measure, reproduce
+from unsaddle.paper.quadratics import quadratic
 
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(
@@ -40,18 +41,27 @@ EXPECTED = [
     ("fig4", "ours", {"theta": 0.111}, 0.012),
     ("fig4", "ours", {"theta": 0.3}, 0.002),
     ("fig5", "theirs", {"theta": 0.111}, 0.0015),
+    ("fig5", "ours", {"theta": 0.111}, 0.0094),
     ("fig5", "theirs", {"theta": 0.25}, 0.084),
     ("fig5", "ours", {"theta": 0.25}, 0.051),
     ("fig5", "theirs", {"theta": 0.3}, 0.256),
     ("fig5", "ours", {"theta": 0.3}, 0.070),
     ("fig6", "theirs", {"theta": 0.061}, 0.098),
     ("fig6", "ours", {"theta": 0.061}, 0.204),
+    ("fig6", "theirs", {"theta": 0.1}, 0.21),
+    ("fig6", "ours", {"theta": 0.1}, 0.17),
     ("fig6", "theirs", {"theta": 0.2}, 0.83),
     ("fig6", "ours", {"theta": 0.2}, 0.038),
+    ("fig6", "theirs", {"theta": 0.3}, 1.0),
+    ("fig6", "ours", {"theta": 0.3}, 0.109),
     ("fig7", "theirs", {"zeta": 0.556, "extract": "search"}, 1 - 0.015),
     ("fig7", "theirs", {"zeta": 0.556, "extract": "point"}, 1.0),
+    ("fig7", "theirs", {"zeta": 0.9, "extract": "search"}, 1 - 0.001),
     ("fig8", "theirs", {"zeta": 0.7}, 0.002),
     ("fig8", "theirs", {"zeta": 0.85}, 0.27),
+    ("fig8", "theirs", {"zeta": 0.878}, 0.41),
+    ("fig8", "ours", {"theta": 0.061}, 0.203),
+    ("fig8", "ours", {"theta": 0.2}, 0.039),
     ("fig8", "ours", {"theta": 0.3}, 0.109),
 ]
 THRESHOLDS = {"fig2": 0.6, "fig7": 0.95}
@@ -74,6 +84,51 @@ def test_figure_3_agrees_with_independent_code():
         for which, share in enumerate(expected):
             p = np.mean(experiment.final(arm, {}, M, which) > 0.9)
             assert abs(p - share) <= 0.005 + 4 * np.sqrt(max(share * (1 - share), 1e-4) / M)
+
+
+def test_every_caption_has_its_claims():
+    """Each kind of sentence, in the figures whose captions have it."""
+    kinds = {
+        "converges faster than": "1 2 4 5 6 7 8",
+        "from a uniform circle": "1 2 4 7",
+        "typically needs less than": "1 2 4 5 6 7 8",
+        "decrease": "1 2 4 5 7 8",
+        "dominated": "6",
+        "similar": "3",
+    }
+    for words, numbers in kinds.items():
+        has = [name[3:] for name, make in figures.FIGURES.items()
+               if any(words in claim.words for claim in make().claims)]  # fmt: skip
+        assert has == numbers.split(), words
+
+
+def test_directions_gather_and_ours_are_ahead():
+    """As the left halves say: of a uniform circle 26% have the curvature that 99% have at 30."""
+    panel = figures.FIGURES["fig1"]().panels[0]
+    start = panel._replace(ours=panel.ours._replace(times=(0,)))
+    shares = [
+        measure.aligned("ours", 1.0, 0.9)(measure.Experiment((each,), 1), {}, M).value
+        for each in (start, panel)
+    ]
+    assert shares == pytest.approx([0.257, 0.991], abs=0.013)
+    assert "26% have" in figures.FIGURES["fig1"]().claims[4].note
+    ahead = measure.ahead(0.9)(measure.Experiment((panel,), 1), {}, 3000)
+    assert ahead.satisfied
+    assert ahead.run == 1
+    swapped = panel._replace(ours=panel.theirs, theirs=panel.ours)
+    behind = measure.ahead(0.9)(measure.Experiment((swapped,), 1), {}, 3000)
+    assert (behind.satisfied, behind.run) == (False, 0)
+
+
+def test_a_sample_that_ends_before_its_time_is_no_sample(monkeypatch):
+    """With the certificate on, a search in a bowl ends as soon as it is certified."""
+    run = {"method": "pgd+nc", "f": quadratic(np.array([0.5, 1.0])), "times": [90]}
+    run |= {"values": {"eta": 0.5, "r": 0.1}, "seeds": np.arange(5)}
+    assert len(next(lockstep.trajectory(**run))) == 5
+    plain = {k: v for k, v in lockstep.PLAIN.items() if k != "failure_probability"}
+    monkeypatch.setattr(lockstep, "PLAIN", plain)
+    with pytest.raises(RuntimeError, match="ended before step 90"):
+        next(lockstep.trajectory(**run))
 
 
 def test_the_reduction_to_two_coordinates_is_exact_in_distribution():
@@ -138,7 +193,7 @@ def test_the_same_seed_gives_the_same_bytes(report):
     one, two = ((folder / "claims.json").read_bytes() for folder in report)
     assert one == two
     record = json.loads(one)
-    assert [claim["id"] for claim in record["claims"]] == ["fig8.1", "fig8.2", "fig8.3"]
+    assert [claim["id"] for claim in record["claims"]] == [f"fig8.{i}" for i in (1, 2, 3, 4)]
     verdicts = {claim["id"]: claim["verdict"] for claim in record["claims"]}
     assert verdicts["fig8.1"] == claims.HOLDS
     assert verdicts["fig8.2"] == claims.ONLY
@@ -241,9 +296,35 @@ def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):
     for again, seed, runs in ((False, 0, 1), (False, 0, 1), (True, 0, 2), (False, 1, 3)):
         reproduce.reproduce(["all"], tmp_path, seed, again)
         assert len(counted) == runs
-    (tmp_path / "data" / "quick.csv").unlink()
-    reproduce.reproduce([], tmp_path, 1, False)
-    assert len(counted) == 4
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGE = {  # what happened to the folder of a finished run
+    "result truncated": lambda folder: cut(folder / "results" / "quick.json"),
+    "result empty": lambda folder: (folder / "results" / "quick.json").write_text(""),
+    "result not text": lambda folder: (folder / "results" / "quick.json").write_bytes(b"\xff"),
+    "result of another kind": lambda folder: (folder / "results" / "quick.json").write_text("[1]"),
+    "result without what it says": lambda folder: (folder / "results" / "quick.json").write_text(
+        json.dumps({"version": reproduce.__version__, "seed": 0, "files": {}})
+    ),
+    "data truncated": lambda folder: cut(folder / "data" / "quick.csv"),
+    "data changed": lambda folder: (folder / "data" / "quick.csv").write_text("a\n2\n"),
+    "data removed": lambda folder: (folder / "data" / "quick.csv").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_what_was_damaged_is_run_again(tmp_path, counted, damage):
+    reproduce.reproduce([], tmp_path, 0, False)
+    damage(tmp_path)
+    assert reproduce.finished("quick", tmp_path, 0) is None
+    reproduce.reproduce([], tmp_path, 0, False)
+    assert (tmp_path / "data" / "quick.csv").read_text() == "a\n1\n"
+    reproduce.reproduce([], tmp_path, 0, False)
+    assert len(counted) == 2
 
 
 def test_an_interrupted_run_goes_on_from_what_is_finished(tmp_path, counted, capsys, monkeypatch):

@@ -1,6 +1,7 @@
 """What a result shows: it can be read, it says what is known, and it carries no dead weight."""
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ def test_a_printed_result_fits_a_screen(method: str, given: dict[str, Any]) -> N
         assert max(map(len, lines)) <= 100
         for word in ("CERTIFIED" if result.success else "BUDGET", method, "looks", "tolerance="):
             assert word in text
+        assert "=0," not in text
+        assert text.count("certified: lambda_min") == result.success
     assert len(repr(result.state)) <= 100
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
 
@@ -101,3 +104,69 @@ def test_a_less_exact_gradient_certifies_less(given: dict[str, Any]) -> None:
     rough = minimize(value, jac=gradient, **{"x0": START, **given})
     assert rough.success
     assert rough.certificate.curvature_tol > 1.5 * exact.certificate.curvature_tol
+
+
+@pytest.mark.parametrize(
+    ("given", "blamed"),
+    [
+        ({"noise": 1e-5}, "a gradient with noise 1e-05 cannot see less"),
+        ({"noise": 1e-5, "curvature_tol": 1e-3}, "a gradient with noise 1e-05 cannot see less"),
+        ({"x0": np.float32([1, 0]), "curvature_tol": 1e-4}, "floating point cannot see less"),
+    ],
+)
+def test_what_raised_gamma_is_named(given: dict[str, Any], blamed: str) -> None:
+    certificate = minimize(value, jac=gradient, **{"x0": START, **given}).certificate
+    assert certificate.holds
+    assert blamed in certificate.note
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+@pytest.mark.parametrize(
+    ("x", "steep"), [([0, 1], 0), ([1e-5, 1], 0), ([0, 1.1], 1), ([3, 1], 1), ([2, 0], 1)]
+)
+def test_a_steep_point_is_not_passed_off_as_stationary(x: Any, steep: int, scale: float) -> None:
+    """Certified or refuted, and in whatever unit the function is measured."""
+    certificate = certify(lambda x: scale * gradient(x), x)
+    assert certificate.gradient_norm == pytest.approx(scale * np.linalg.norm(gradient(np.array(x))))
+    assert ("x is not stationary" in str(certificate)) == steep
+
+
+@pytest.mark.parametrize("answer", [np.atleast_1d, np.float32, lambda f: [[f]], np.array])
+def test_one_number_may_come_in_any_shape(answer: Any) -> None:
+    """As in SciPy; with both from one call too."""
+    alone = minimize(lambda x: answer(value(x)), START, jac=gradient)
+    both = minimize(lambda x: (answer(value(x)), gradient(x)), START, jac=True)
+    assert alone.success
+    assert both.success
+    assert isinstance(alone.fun, float)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"step": 0.1}, "step is no option of 'auto', but of pgd, pagd, pgd+nc, ancgd"),
+        ({"stat": 0.1}, "stat is unknown; did you mean 'state'?"),
+        ({"lambda_min": 0.1}, "lambda_min is unknown\nThe arguments are"),
+        ({"eps": 1e-3}, "eps is tol here"),
+        ({"gamma": 0.1}, "gamma is curvature_tol here"),
+        ({"delta": 0.1}, "delta is failure_probability here"),
+        ({"rho": 0.1}, "rho is hessian_lipschitz here"),
+        ({"learning_rate": 0.1}, "learning_rate is step here"),
+        ({"random_state": 1}, "random_state is seed here"),
+        ({"verbose": True}, "verbose is not known here: print(result)"),
+        ({"starts": 3, "seed": -1}, "seed must be a whole number"),
+        ({"noise": np.inf}, "noise must be finite"),
+        ({"noise": True}, "noise must be a number >= 0, got True"),
+    ],
+)
+def test_an_option_that_does_not_fit(option: dict[str, Any], words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+        minimize(value, START, jac=gradient, **option)
+
+
+def test_differences_are_doubted_and_not_a_jac_that_nobody_gave() -> None:
+    rng = np.random.default_rng(0)
+    result = minimize(lambda x: value(x) + 1e-3 * rng.standard_normal(), [1.0, 0.3])
+    assert not result.success
+    assert "made of differences of fun: where fun is noisy or has kinks, pass jac" in result.message
+    assert "check_grad" not in result.message

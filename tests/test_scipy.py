@@ -1,5 +1,6 @@
 """As a method of ``scipy.optimize.minimize``: called as SciPy calls, or refused clearly."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,28 @@ def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
 def test_scipy_method_knows_its_name_at_once() -> None:
     with pytest.raises(ValueError, match="did you mean 'ancgd'"):
         scipy_method("angcd")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"maxiter": 9}, "maxiter is not known here: pass options={'max_gradients': <a whole num"),
+        ({"maxiter": 9, "disp": True}, "pass options={'max_gradients': <a whole number>}"),
+        ({"gtol": 1e-3}, "gtol is not known here: pass options={'tol': <the gradient norm"),
+        ({"maxit": 9}, "maxit is unknown"),
+    ],
+)
+def test_options_of_scipy_are_refused_with_what_to_type(options: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+
+
+def test_disp_prints_how_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"disp": True}
+    result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+    assert capsys.readouterr().out == f"{result.message}\n"
+
+
+def test_scipy_method_says_that_it_is_to_be_called() -> None:
+    with pytest.raises(TypeError, match=r"pass method=unsaddle.scipy_method\(\)"):
+        scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method)  # type: ignore[arg-type]

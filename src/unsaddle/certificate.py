@@ -138,7 +138,7 @@ class Certificate:
     holds: bool | None
     """True: certified. False: refuted by ``direction``. None: undecided within the budget."""
     curvature_tol: float
-    """The gamma of the claim; larger than what was asked for if floating point forced it."""
+    """The gamma of the claim; larger than what was asked for where gradients cannot show less."""
     failure_probability: float
     """Chance that the claim is made although it is false, over the whole run."""
     curvature: float
@@ -151,6 +151,8 @@ class Certificate:
     """How the claim was reached, and every caveat."""
     share: float = 1.0
     """The same as a share of all gradients of the run; 1 where the search was all there was."""
+    gradient_norm: float = math.nan
+    """The gradient's norm at x, of which the claim says nothing; NaN where it was not kept."""
 
     def __bool__(self) -> bool:
         """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""

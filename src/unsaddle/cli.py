@@ -9,7 +9,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import zip_longest
 from textwrap import fill, wrap
@@ -19,10 +19,22 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle import METHODS, Outcome, __version__, certify, minimize
+from unsaddle.hints import ELSEWHERE
 from unsaddle.landscapes import LANDSCAPES, Landscape
 from unsaddle.methods import STOCHASTIC
 from unsaddle.words import meant, nearest
 
+SPOKEN = {  # what the library says -> what to say here
+    r"(?<=\?)\nThe arguments .*;\nthose of (.*) besides:": r" --set with \1 takes",
+    r"\nThe arguments .*;\nthose of (.*) besides:": r"; --set with \1 takes",
+    "; pass grad=.*": "",
+    r"^x (?=must|is)": "x0 ",
+    " like x,": " like x0,",
+    r"\bfun\b": "FUNCTION",
+    r"\bgrad\b": "GRADIENT",
+    r"\boption (?=\w+ must)": "--set ",
+    " or None": "",
+}
 WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
 SPECIAL = {"true": lambda: True} | {f"landscape:{name}": make for name, make in LANDSCAPES.items()}
@@ -40,7 +52,10 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises what is wrong, so that all errors look the same."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of exiting."""
+        """Raise instead of exiting, and know the words of others."""
+        for word in re.findall(r"(?<=--)[\w-]+", message.partition("unrecognized")[2]):
+            if word in ELSEWHERE:
+                raise ValueError(f"--{word} {ELSEWHERE[word]}")
         raise ValueError(f"{message} (see {self.prog} --help)")
 
 
@@ -79,6 +94,7 @@ ARGUMENTS = {  # of minimize: kind, help
     "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
     "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
 }
+IN_PROSE = ("tol", "curvature_tol", "max_gradients", "smoothness", "hessian_lipschitz")
 OF_CERTIFY = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
 
 
@@ -131,8 +147,8 @@ def run_certify(given: dict[str, Any]) -> int:
     as_json, given = given.pop("json"), _placed(given)
     found, x = given.pop("fun"), given.pop("x0")
     given = _guarded({}, grad=getattr(found, "gradient", found), x=x, **given)
-    certificate, norm = certify(**given), np.linalg.norm(given["grad"](x))
-    fields = {"certificate": certificate, "x": x, "gradient_norm": norm}
+    certificate = certify(**given)
+    fields = {"certificate": certificate, "x": x, "gradient_norm": certificate.gradient_norm}
     if not as_json:
         fields |= {"curvature": certificate.curvature, "direction": certificate.direction}
     print(_report(fields, as_json))
@@ -193,13 +209,13 @@ def _run(argv: Sequence[str]) -> int:
     words = [f"--x0={next(words, '')}" if word == "--x0" else word for word in words]  # for -1,0
     parser = Parser("unsaddle", description="Leave saddle points, and certify where you end.")
     parser.add_argument("--version", action="version", version=f"unsaddle {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(metavar="command")
     for name, (add_arguments, run) in COMMANDS.items():
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         add_arguments(command)
         command.set_defaults(run=run)
     try:
-        given = vars(parser.parse_args(words))
+        given = vars(parser.parse_args(words or ["--help"]))
         return given.pop("run")(given)
     except KeyboardInterrupt:
         return EXIT_CODES[Outcome.INTERRUPTED]
@@ -275,11 +291,16 @@ def _flag(name: str) -> str:
 
 
 def _as_flags(message: str) -> str:
-    """Say what the library says in the words of the command line, on one line."""
-    message = re.sub(r"\nThe arguments .*;\nthose of (.*) besides:", r" --set of \1 takes", message)
-    message = re.sub(r"^x (?=must|is)", "x0 ", message).replace(" or None", "")
-    names = rf"(?<![\w-])(?<!this )({'|'.join(ARGUMENTS)})(?!\w)(=?)"
-    return re.sub(names, lambda it: f"--{_flag(it[1])}{' ' * len(it[2])}", message)
+    """Say what the library says of its arguments in the words of the command line, on one line."""
+    for pattern, words in SPOKEN.items():
+        message = re.sub(pattern, words, message)
+    return _flagged(message, ARGUMENTS)
+
+
+def _flagged(text: str, names: Iterable[str]) -> str:
+    """Write names of arguments as flags."""
+    found = rf"(?<![\w-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
+    return re.sub(found, lambda it: f"--{_flag(it[1])}{' ' * len(it[2])}", text)
 
 
 def _knowledge(fun: Landscape, **given: Any) -> dict[str, Any]:
@@ -321,6 +342,11 @@ def _report(fields: dict[str, Any], as_json: bool) -> str:
         fields["certificate"] = vars(fields["certificate"])
         text = json.dumps(fields, default=lambda array: array.tolist())
         return json.dumps(json.loads(text, parse_constant=lambda nan: None), indent=2)
+    fields |= {
+        name: _flagged(str(fields[name]), IN_PROSE)
+        for name in ("sentence", "certificate")
+        if name in fields
+    }
     shown = {name: part for name, part in fields.items() if part is not None}
     with np.printoptions(threshold=10, linewidth=1000, formatter={"float_kind": "{:.6g}".format}):
         lines = [f"{name:15}{part}".replace(" nan", " unknown") for name, part in shown.items()]

@@ -1,17 +1,21 @@
 """What to type instead: the words of SciPy and of others, and what they are here."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from unsaddle.methods import Method
+from unsaddle.methods import METHODS, Method
 from unsaddle.words import meant
 
 LIMITED = "are not supported: leave them out, or substitute the variables"
 BUDGET = "is not known here: pass max_gradients=<a whole number>"
 TARGET = "is not known here: pass tol=<the gradient norm to reach>"
 NO_HESSIAN = "is not needed: curvature is measured with gradients, leave it out"
+QUIET = "is not known here: print(result) afterwards, or pass callback=<a function>"
+STEP = "is step here, of the methods that have one; 'auto' needs none"
+SEED = "is seed here: pass seed=<a whole number>"
 ELSEWHERE = {
     "bounds": LIMITED,
     "constraints": LIMITED,
@@ -23,15 +27,30 @@ ELSEWHERE = {
     "xtol": TARGET,
     "hess": NO_HESSIAN,
     "hessp": NO_HESSIAN,
-    "disp": "is not known here: print(result) afterwards, or pass callback=<a function>",
+    "disp": QUIET,
+    "verbose": QUIET,
     "options": "are arguments here: write each of them out, such as max_gradients=1000",
     "grad": "is jac here: pass jac=<the gradient>",
     "gradient": "is jac here: pass jac=<the gradient>",
-    "lr": "is step here, of the methods that have one; 'auto' needs none",
-    "rng": "is seed here: pass seed=<a whole number>",
+    "lr": STEP,
+    "learning_rate": STEP,
+    "rng": SEED,
+    "random_state": SEED,
+    "eps": "is tol here, if the paper's is meant: pass tol=<the gradient norm to reach>",
+    "gamma": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
+    "delta": "is failure_probability here: pass failure_probability=<a probability>",
+    "rho": "is hessian_lipschitz here: pass hessian_lipschitz=<a bound>",
 }
-
-
+THROUGH_SCIPY = {
+    word: re.sub(r"pass (\w+)=(<.*?>)", r"pass options={'\1': \2}", hint)
+    for word, hint in ELSEWHERE.items()
+}
+NO_FUNCTION = (
+    "fun is None: minimize needs the function, to tell down from up. With a gradient only, "
+    "certify(jac, x) tells a minimum from a saddle, and certificate.direction is the way out; "
+    "forces are minus the gradient"
+)
+NOT_CALLED = "scipy_method gives a method when it is called: pass method=unsaddle.scipy_method()"
 SEARCHED = {
     "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
     "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
@@ -70,7 +89,8 @@ def recognise(
     arguments = [*inspect.signature(function).parameters][:-1]
     besides = ", ".join(option for option in own if option not in arguments)
     for word in [word for word in asked if word not in own]:
-        _refuse(word, arguments, own, elsewhere, f";\nthose of method {name!r} besides: {besides}")
+        known = {**_of_others(name), **elsewhere}
+        _refuse(word, arguments, own, known, f";\nthose of method {name!r} besides: {besides}")
     return asked
 
 
@@ -89,6 +109,32 @@ def knowing(elsewhere: Mapping[str, str]) -> Callable[[Callable[P, T]], Callable
         return call
 
     return know
+
+
+def refuse_words_of_scipy(options: Mapping[str, Any], function: Callable[..., Any]) -> None:
+    """Refuse SciPy's own words among the options that SciPy hands on.
+
+    Args:
+        options: As they came.
+        function: Which would be called with them.
+    """
+    arguments = [*inspect.signature(function).parameters][:-1]
+    for word, value in options.items():
+        if word in THROUGH_SCIPY and _asks(value):
+            _refuse(word, arguments, [], THROUGH_SCIPY, "")
+
+
+def _of_others(name: str) -> dict[str, str]:
+    """Give the options that other methods have, with which those are."""
+    owners: dict[str, list[str]] = {}
+    for other, method in METHODS.items():
+        for option in method.options:
+            owners.setdefault(option, []).append(other)
+    return {
+        option: f"is no option of {name!r}, but of {', '.join(others)}"
+        for option, others in owners.items()
+        if name not in others
+    }
 
 
 def _refuse(

@@ -1,6 +1,7 @@
 """The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
 
 import functools
+import math
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -380,8 +381,11 @@ def override(parameters: Parameters, options: dict[str, Any]) -> Parameters:
     for name, value in options.items():
         if name not in known:
             raise TypeError(f"option {name!r} is unknown; {nearest(name, known)}")
-        if not isinstance(value, Real) or not value >= 0:  # type: ignore[operator]
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not value >= 0:  # type: ignore[operator]
             raise ValueError(f"option {name} must be a number >= 0, got {value!r}")
+        if name == "noise" and value == math.inf:
+            raise ValueError("option noise must be finite: the share of a gradient that is wrong")
     options = {k: int(v) if isinstance(v, Integral) else float(v) for k, v in options.items()}
     descent = descent._replace(**{k: v for k, v in options.items() if k in descent._fields})
     escape = escape._replace(**{k: v for k, v in options.items() if k in escape._fields})

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.checkpoint import Checkpoint, copied
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
-from unsaddle.hints import recognise
+from unsaddle.hints import NO_FUNCTION, NOT_CALLED, recognise, refuse_words_of_scipy
 from unsaddle.kernel import Parameters
 from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.multistart import Starts, from_many
@@ -85,6 +85,7 @@ def minimize(
         TypeError: If fun cannot be called; a wrong argument is named by the error it gets.
         ValueError: If what is asked for does not go together.
     """
+    whole("seed", seed)
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
@@ -126,10 +127,11 @@ def minimize(
     }
     check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
     parameters = override(chosen.from_theory(**constants, n=start.size), options)
-    whole("seed", seed)
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
-        raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+        raise TypeError(
+            NO_FUNCTION if fun is None else f"fun must be callable, got {type(fun).__name__}"
+        )
     if callable(args) or isinstance(args, str):
         raise TypeError(f"args must be a tuple, got {args!r}: pass jac=... and method=... by name")
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
@@ -152,17 +154,25 @@ def minimize(
         raise
 
 
-def scipy_method(method: str = "auto", **parameters: Any) -> Callable[..., OptimizeResult]:
+def scipy_method(
+    method: str = "auto", *misplaced: Any, **parameters: Any
+) -> Callable[..., OptimizeResult]:
     """Give a method in the form that ``scipy.optimize.minimize(..., method=...)`` takes.
 
     Args:
         method: A name from ``unsaddle methods``; "auto" needs no parameters.
+        *misplaced: What comes if ``method=unsaddle.scipy_method`` is passed, which is an error.
         **parameters: Arguments of ``unsaddle.minimize``, such as ``smoothness``; SciPy's own
             ``tol`` and ``options`` come after them and win.
 
     Returns:
-        A callable with SciPy's signature for custom methods.
+        A callable with SciPy's signature for custom methods; its option ``disp`` prints the end.
+
+    Raises:
+        TypeError: If it is passed to SciPy without being called.
     """
+    if misplaced or callable(method):
+        raise TypeError(NOT_CALLED)
     find(method)
 
     def solve(
@@ -172,10 +182,15 @@ def scipy_method(method: str = "auto", **parameters: Any) -> Callable[..., Optim
         jac: Any = None,
         hess: Any = None,
         hessp: Any = None,
+        disp: Any = False,
         **options: Any,
     ) -> OptimizeResult:
+        refuse_words_of_scipy(options, minimize)
         given = {k: v for k, v in {"jac": jac, **options}.items() if v is not None}
-        return minimize(fun, x0, args, method, **{**parameters, **given})
+        result = minimize(fun, x0, args, method, **{**parameters, **given})
+        if disp:
+            print(result.message)
+        return result
 
     return solve
 

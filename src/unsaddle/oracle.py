@@ -126,14 +126,13 @@ class Oracle:
     def _value(self, answer: Any) -> float:
         if not isinstance(answer, float):
             given = _array(answer)
-            if given is None or given.ndim != 0 or given.dtype.kind not in "fiu":
-                shape = "" if given is None else f" of shape {given.shape}"
-                one = given is not None and given.size == 1 and given.ndim > 0
+            if given is None or given.size != 1 or given.dtype.kind not in "fiu":
+                shape = "" if given is None or not given.ndim else f" of shape {given.shape}"
                 raise TypeError(
                     f"fun must return one real number, got {type(answer).__name__}{shape}; "
-                    f"return {'it with .item()' if one else 'float(...)'}, "
-                    "or pass jac=True if fun returns (value, gradient)"
+                    "return float(...), or pass jac=True if fun returns (value, gradient)"
                 )
+            answer = given.item()
         answer = float(answer)
         if not -math.inf < answer < math.inf:
             raise NotFiniteError(f"fun returned {answer}")
@@ -151,7 +150,8 @@ class Oracle:
         given = answer if type(answer) is np.ndarray else _array(answer)
         if given is None or given.shape != self.shape:
             raise ValueError(
-                f"{self.name} must return an array of shape {self.shape} like x0, "
+                f"{self.name} must return an array of shape {self.shape} like "
+                f"{'x' if self.fun is None else 'x0'}, "
                 f"got {_misshapen(answer, given, self.shape)}"
             )
         if given.dtype is not self.dtype:
@@ -253,7 +253,8 @@ def whole(name: str, number: Any, most: str = "") -> Any:
     Raises:
         ValueError: If it is negative, a fraction or no number.
     """
-    if not isinstance(number, Real) or float(number) < 0 or not float(number).is_integer():
+    fits = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
+    if not fits or float(number) < 0 or not float(number).is_integer():
         raise ValueError(f"{name} must be a whole number >= 0{most}, got {number!r}")
     return number
 

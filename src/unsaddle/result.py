@@ -29,6 +29,7 @@ STATUS = {Outcome.CERTIFIED: 0} | {
 }
 IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
+ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
 PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
@@ -36,6 +37,7 @@ BRIEF: dict[str, Callable[[Any], str]] = {  # how a field is printed
     "message": str,
     "certificate": str,
     "history": lambda it: f"{len(it.phase)} looks: .phase, .value and .gradient_norm of each",
+    "best": lambda it: f"fun {it.fun:.6g} at best.x",
     "parameters": lambda it: ", ".join(_settings("", it)),
     "runs": lambda it: ", ".join(run.outcome.name for run in it),
 }
@@ -48,8 +50,10 @@ class Result(OptimizeResult):
 
     def __repr__(self) -> str:
         """Give SciPy's list of fields, the long ones in brief."""
-        brief = {name: fill(show(self[name]), 80) for name, show in BRIEF.items() if name in self}
-        return repr(OptimizeResult({**self, **brief}))
+        once = {"message": str(self.message).replace(f" {self.certificate}", "")}
+        fields = OptimizeResult({**self, **once})
+        brief = {name: fill(show(fields[name]), 80) for name, show in BRIEF.items() if name in self}
+        return repr(OptimizeResult({**fields, **brief}))
 
 
 class Request(NamedTuple):
@@ -87,7 +91,8 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
         run.gradient = None  # of use to nobody, and as long as x
     searched = run.oracle.gradients - run.begun
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
-        certificate = read(ops, ended, request.failure_probability, searched)
+        noise = getattr(run.parameters.escape, "noise", 0.0)
+        certificate = read(ops, ended, request.failure_probability, searched, noise)
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
@@ -193,11 +198,11 @@ def _lightened(state: State) -> State:
 
 
 def _settings(name: str, tree: Any) -> Iterator[str]:
-    """Write every setting as name=value."""
+    """Write every setting as name=value, but for those that are zero: not given, or off."""
     if isinstance(tree, tuple):
         for field, part in zip(tree._fields, tree, strict=True):  # type: ignore[attr-defined]
             yield from _settings(field, part)
-    else:
+    elif tree:
         yield f"{name}={tree:.3g}"
 
 
@@ -210,7 +215,8 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
         outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > run.parameters.tolerance
     )
     climbs = waits and np.array_equal(x, np.ravel(request.start))
-    return SUSPECT if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
+    doubted = ROUGH if run.oracle.noise else SUSPECT
+    return doubted if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
 
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:

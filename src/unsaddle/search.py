@@ -104,7 +104,9 @@ def steps(escape: Any) -> Scalar:
     return escape.window.steps if hasattr(escape, "window") else escape.steps
 
 
-def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> Certificate:
+def read(
+    ops: Ops, state: State, failure_probability: float, gradients: int, noise: float = 0.0
+) -> Certificate:
     """Say what a search has shown.
 
     Args:
@@ -112,6 +114,7 @@ def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> 
         state: In which it ended.
         failure_probability: Over the whole run.
         gradients: That it took.
+        noise: Relative error of a gradient, where it is above the roundoff.
 
     Returns:
         The certificate.
@@ -120,6 +123,7 @@ def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> 
     refuted = e.curvature + seen.error <= -seen.curvature_tol / 2 and state.phase != TESTED
     holds = True if state.phase == CERTIFIED else False if refuted else None
     kind = KINDS[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
+    kind = kind.replace("rounding", "noise") if noise else kind
     notes = {
         True: [f"{'Lanczos' if krylov else 'Growth'} certificate, {kind}"],
         False: [],
@@ -128,7 +132,8 @@ def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> 
     if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
         notes.append(
             f"curvature_tol was raised from {seen.asked:.3g} to {rounded_up(seen.curvature_tol)}: "
-            "floating point cannot see less."
+            f"{f'a gradient with noise {noise:.1g}' if noise else 'floating point'} "
+            "cannot see less."
         )
     met = largest(ops, e)
     if holds and seen.curvature_tol > WEAK * met:
@@ -144,6 +149,7 @@ def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> 
         direction=ops.times(1 / ops.norm(e.direction), e.direction) if holds is False else None,
         gradients=gradients,
         note=" ".join(notes),
+        gradient_norm=float(ops.norm(e.gradient)) if hasattr(e, "gradient") else math.nan,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 def meant(word: str, known: Any) -> str:
     """Ask whether the nearest of the known words was meant, if one is near."""
-    close = difflib.get_close_matches(str(word).lower(), known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(str(word).lower(), known, n=1)
     return f"did you mean {close[0]!r}? " if close else ""
 
 

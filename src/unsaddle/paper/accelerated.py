@@ -8,7 +8,17 @@ import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.declare import FASTER, Claim, Figure, Scan, friction, grid, panel_on
+from unsaddle.paper.declare import (
+    FASTER,
+    Claim,
+    Figure,
+    Scan,
+    converges,
+    friction,
+    gathers,
+    grid,
+    panel_on,
+)
 from unsaddle.paper.measure import Arm, Ask, both, dominated, race, share
 
 THETAS = grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
@@ -30,26 +40,24 @@ def _accelerated(
     ours, theirs = share("ours", "<=", 0.9, "<", 0.05), share("theirs", "<=", 0.9, ">", 0.2)
     theory = friction(eta, curvature)
     reading = f"theta = {theory:.3f}, by theory"
-    race_claim = Claim(
-        FASTER.format("ANCGD", "1/3", "PAGD"),
-        race(0.9, 1 / 3, 160),
-        {
-            reading: {"theta": theory},
-            "theta = 0.2 (ANCGD), 0.3 (PAGD)": {},
-            "theta = 0.3 for both": {"theta": 0.3},
-        },
-    )
+    thetas = {
+        reading: {"theta": theory},
+        "theta = 0.2 (ANCGD), 0.3 (PAGD)": {},
+        "theta = 0.3 for both": {"theta": 0.3},
+    }
+    race_claim = Claim(FASTER.format("ANCGD", "1/3", "PAGD"), race(0.9, 1 / 3, 160), thetas)
     return Figure(
         f"ANCGD and PAGD on the {f.name} landscape",
         (panel,),
-        (*claims(reading, theory, ours, theirs), race_claim),
+        (*claims(reading, theory, ours, theirs), race_claim, converges(panel, 0.9, thetas)),
         Scan(
             "theta",
             THETAS,
             lambda theta: {"theta": theta},
             {"ANCGD": ours, "PAGD": theirs},
             {"ANCGD": theory, "PAGD": theory},
-            (0.05, 0.2),
+            () if more else (0.05, 0.2),
+            f"{'-f' if more else 'decrease'} <= 0.9",
         ),
         note + " Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, the one pair that "
         "meets every half-claim of figures 4 to 8; it gives the two methods different momentum.",
@@ -101,10 +109,13 @@ def _halves(times: int) -> Callable[..., tuple[Claim, ...]]:
 
 def quartic_accelerated() -> Figure:
     """Figure 4."""
-    return _accelerated(
+    theory = friction(0.05, 1.0)
+    figure = _accelerated(
         landscapes.quartic(), 0.05, 0.08, 1.0, 40, 4.0, (-3.2, 3.2, -1.6, 1.6), _halves(40),
         "At the theory's theta PAGD does not fail as the caption says.",
     )  # fmt: skip
+    thetas = {f"theta = {theory:.3f}, by theory": {"theta": theory}, "theta = 0.2": {"theta": 0.2}}
+    return figure._replace(claims=(*figure.claims, gathers(figure.panels[0], "ours", thetas)))
 
 
 def triangle_accelerated() -> Figure:
@@ -156,18 +167,15 @@ def _neon(
         **more,
     )
     theory = {"theta": friction(eta, curvature), "zeta": zeta}
-    fast = Claim(
-        FASTER.format("ANCGD", "1/2", "NEON+"),
-        race(threshold, 1 / 2, 80),
-        {
-            "both by theory, the line search for both": theory | {"extract": "search"},
-            "theta = 0.2, zeta by theory, as drawn": {},
-        },
-    )
+    readings = {
+        "both by theory, the line search for both": theory | {"extract": "search"},
+        "theta = 0.2, zeta by theory, as drawn": {},
+    }
+    fast = Claim(FASTER.format("ANCGD", "1/2", "NEON+"), race(threshold, 1 / 2, 80), readings)
     return Figure(
         f"ANCGD and NEON+ on the {f.name} landscape",
         (panel,),
-        (*claims, fast),
+        (*claims, fast, converges(panel, threshold, readings)),
         Scan(
             "theta, and 1 - zeta",
             grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
@@ -175,6 +183,7 @@ def _neon(
             {"ANCGD": below("ours"), "NEON+": below("theirs")},
             {"ANCGD": theory["theta"], "NEON+": 1 - zeta},
             bounds,
+            f"{'-f' if more else 'decrease'} <= {threshold:g}",
         ),
         note,
         window,
@@ -199,12 +208,19 @@ def triangle_neon() -> Figure:
             {f"theta = {theory:.3f}, by theory": {"theta": theory}, "theta = 0.2": {"theta": 0.2}},
         ),
     )
-    return _neon(
+    figure = _neon(
         landscapes.triangle(), 0.04, np.pi**2 / 2, 20, "point", 1.6, (-1.6, 1.6, -0.8, 1.6),
         claims, 0.95, (0.1,),
         "Zeta and theta are not given. Drawn: NEON+'s own iterate, zeta by theory, and theta = 0.2."
         " The scan gives the line search to both.",
     )  # fmt: skip
+    panel = figure.panels[0]
+    left = gathers(panel, "theirs", {
+        "zeta by theory": {}, "zeta by theory, at t = 10": {"t": 10}, "zeta = 0.9": {"zeta": 0.9},
+    })  # fmt: skip
+    left = left._replace(note=f"{left.note} Later than t = 10 it leaves: it is not renormalised.")
+    ours = gathers(panel, "ours", {f"theta = {theory:.3f}, by theory": {"theta": theory}})
+    return figure._replace(claims=(*figure.claims, ours, left))
 
 
 def exponential_neon() -> Figure:

@@ -1,16 +1,18 @@
 """What a figure is made of: records that ``figures.py`` fills in."""
 
 from collections.abc import Callable, Mapping
-from math import sqrt
+from math import asin, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unsaddle.landscapes import Landscape
 from unsaddle.ops import batch
-from unsaddle.paper.measure import Arm, Ask, Panel
+from unsaddle.paper.measure import Arm, Ask, Panel, ahead, aligned
 
 FASTER = "{} typically needs less than {} of {}'s iterations"
+AHEAD = "{} converges faster than {} even when it has far fewer iterations"
+GATHERS = "{}: from a uniform circle to a distribution concentrating on two points"
 Readings = dict[str, dict[str, Any]]  # name -> what it changes; the first is the literal one
 
 
@@ -32,6 +34,7 @@ class Scan(NamedTuple):
     lines: Mapping[str, Ask]  # label -> the share to measure
     theory: Mapping[str, float]  # label -> the theory's value
     bounds: tuple[float, ...]  # what the paper says of the shares
+    share: str = "decrease <= 0.9"  # of what
     logarithmic: bool = False
 
 
@@ -61,3 +64,22 @@ def grid(*values: float) -> tuple[float, ...]:
 def friction(eta: float, curvature: float) -> float:
     """Give the theory's theta, sqrt(eta curvature)/2: sqrt(gamma/l)/4 with l = 1/(4 eta)."""
     return sqrt(eta * curvature) / 2
+
+
+def converges(panel: Panel, threshold: float, readings: Readings) -> Claim:
+    """Claim what the captions say of their left halves: our samples are further at each time."""
+    words = AHEAD.format(panel.ours.label, panel.theirs.label)
+    note = "Read as: at each of the times drawn a larger share of samples is above the threshold."
+    return Claim(words, ahead(threshold), readings, note)
+
+
+def gathers(panel: Panel, arm: str, readings: Readings) -> Claim:
+    """Claim that directions gather where the curvature is negative."""
+    low, *_, high = np.linalg.eigvalsh(panel.landscape.hessian(np.zeros(panel.landscape.n)))
+    start = 2 / pi * asin(sqrt(low / 2 / (low - high)))
+    note = (
+        "Read as: over 90% of the directions have at least half of the saddle's negative "
+        f"curvature; on a uniform circle {start:.0%} have."
+    )
+    words = GATHERS.format(getattr(panel, arm).label)
+    return Claim(words, aligned(arm, -float(low), 0.9), readings, note)

@@ -98,7 +98,7 @@ def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) ->
     beside = axis.secondary_yaxis("right")
     beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
     beside.spines["right"].set_visible(False)
-    axis.set(xlabel=scan.label, ylabel="measured share", ylim=(-0.03, 1.03))
+    axis.set(xlabel=scan.label, ylabel=f"share with {scan.share}", ylim=(-0.03, 1.03))
     axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
     if scan.logarithmic:
         axis.set_xscale("log")

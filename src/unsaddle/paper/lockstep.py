@@ -134,6 +134,9 @@ def trajectory(
 
     Yields:
         The samples at each time, one row each.
+
+    Raises:
+        RuntimeError: If a sample has ended before its time.
     """
     kind, p = KINDS[method], parameters(method, f, values)
     solver = (METHODS | STOCHASTIC)[method].solver
@@ -148,6 +151,8 @@ def trajectory(
     look = partial(_look, p, f, ops, values.get("sigma", 0.0))
     for time in times:
         state, seen = _run(solver.phases, look, partial(awake, kind, time), state, seen)
+        if np.any(awake(kind, time, state)):
+            raise RuntimeError(f"{method} ended before step {time}: an early stop is not off")
         yield kind.point(state).copy()
 
 

@@ -5,7 +5,7 @@ values that replaces those of the figure. A measurement is made under one readin
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from math import inf, isfinite, nan, sqrt
+from math import inf, isfinite, prod, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,8 +87,8 @@ def descents(
         panel: Where.
         arm: ``ours`` or ``theirs``.
         changes: Of the arm's values. Beside the methods' symbols: ``circle`` (start on the circle
-            rather than in the disc), ``extract`` (``search``, ``point``, or a step length along
-            the direction) and ``reference``.
+            rather than in the disc), ``extract`` (``search``, ``point``, ``curvature`` at the
+            saddle, or a step length along the direction) and ``reference``.
         seed: Of all of them.
         m: How many.
         times: The iterations; the arm's last if not given.
@@ -107,6 +107,9 @@ def descents(
             value = lowest(f, points, panel.reach)
         elif extract == "point":
             value = f.value(points)
+        elif extract == "curvature":
+            e = points / np.linalg.norm(points, axis=-1, keepdims=True)
+            value = ((e @ f.hessian(np.zeros(f.n))) * e).sum(-1)
         else:
             e = points * (extract / np.linalg.norm(points, axis=-1, keepdims=True))
             value = np.minimum(f.value(e), f.value(-e))
@@ -131,21 +134,26 @@ class Experiment:
         self.panels, self.seed = panels, seed
         self.known: dict[Any, np.ndarray] = {}
 
-    def final(self, arm: str, changes: Mapping[str, Any], m: int, which: int = 0) -> np.ndarray:
+    def final(
+        self, arm: str, changes: Mapping[str, Any], m: int, which: int = 0, moment: int = -1
+    ) -> np.ndarray:
         """Give the descent values of an arm at its last time.
 
         Args:
             arm: ``ours`` or ``theirs``.
-            changes: The reading.
+            changes: The reading; beside what ``descents`` takes, ``t`` is another time.
             m: How many samples.
             which: The panel.
+            moment: Another of the arm's times, by its index.
 
         Returns:
             One value per sample.
         """
-        key = (arm, tuple(changes.items()), m, which)
+        panel = self.panels[which]
+        time = changes.get("t", getattr(panel, arm).times[moment])
+        key = (arm, tuple(changes.items()), m, which, time)
         if key not in self.known:
-            self.known[key] = next(descents(self.panels[which], arm, changes, self.seed, m))
+            self.known[key] = next(descents(panel, arm, changes, self.seed, m, (time,)))
         return self.known[key]
 
 
@@ -211,6 +219,39 @@ def dominated(threshold: float) -> Ask:
     return ask
 
 
+def ahead(threshold: float) -> Ask:
+    """Ask whether at each time more of our samples than of theirs are above a threshold."""
+
+    def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
+        times = range(len(experiment.panels[0].ours.times))
+        above = np.array([
+            [experiment.final(arm, changes, m, moment=i) > threshold for i in times]
+            for arm in ("ours", "theirs")
+        ])  # fmt: skip
+        shares = above.mean(-1)
+        gap = float((shares[0] - shares[1]).min())
+        spread = 1.96 * sqrt(float((shares * (1 - shares)).sum(0).max()) / m)
+        runs = above[..., : m - m % RUN].reshape(*shares.shape, -1, RUN).mean(-1)
+        run = float((runs[0] > runs[1]).all(0).mean())
+        lists = [" and ".join(f"{p:.1%}" for p in each) for each in shares]
+        words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
+        return Measured(gap, gap - spread, gap + spread, run, gap > 0, words)
+
+    return ask
+
+
+def aligned(arm: str, curvature: float, bound: float) -> Ask:
+    """Ask whether more than this share of directions has half of the saddle's curvature."""
+    found = share(arm, ">", curvature / 2, ">", bound)
+
+    def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
+        measured = found(experiment, {**changes, "extract": "curvature", "reference": 0.0}, m)
+        what = f"{measured.value:.1%} with curvature below {-curvature / 2:.3g}"
+        return measured._replace(what=what)
+
+    return ask
+
+
 def both(first: Ask, second: Ask) -> Ask:
     """Ask two questions under the same reading: satisfied if both are."""
 
@@ -240,12 +281,20 @@ def similar(threshold: float, most: float) -> Ask:
         ]
         gaps = [abs(a - b) for a, b in zip(*shares, strict=True)]
         gap, spread = max(gaps), 1.96 * sqrt(0.5 / m)
+        run = prod(_close(a, b, most) for a, b in zip(*shares, strict=True))
         lists = [" ".join(f"{p:.0%}" for p in each) for each in shares]
         words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
         bounds = (max(0.0, gap - spread), min(1.0, gap + spread))
-        return Measured(gap, *bounds, nan, gap <= most, words)
+        return Measured(gap, *bounds, run, gap <= most, words)
 
     return ask
+
+
+def _close(p: float, q: float, most: float) -> float:
+    """Give the chance that shares of two runs, p and q, differ by at most so much."""
+    counts = np.arange(RUN + 1)
+    pairs = np.outer(binom.pmf(counts, RUN, p), binom.pmf(counts, RUN, q))
+    return float(pairs[abs(counts[:, None] - counts) <= round(most * RUN)].sum())
 
 
 def curve(

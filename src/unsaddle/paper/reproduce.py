@@ -1,18 +1,22 @@
 """Run the jobs that are not done yet, each in a process of its own, and write the report.
 
 A job's files are moved into place when all of them are written, its result last, and the report
-after that: whatever happens, a file that is there is whole.
+after that: whatever happens, a file that is there is whole. What became of a file afterwards its
+checksum tells: a job whose files have changed is run again.
 """
 
-import functools
+import hashlib
 import json
 import multiprocessing
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,14 +85,12 @@ def reproduce(
         The report's page.
 
     Raises:
-        ValueError: If a name is unknown or the folder cannot be written.
+        ValueError: If a name is unknown, the folder cannot be written, or a part was killed.
     """
     todo = chosen(names)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        for name in todo:  # what a run that was killed has left
-            for scratch in output.glob(f".{name}-*"):
-                shutil.rmtree(scratch)
+        _sweep(todo, output)  # what a run that was killed has left
         with tempfile.TemporaryFile(dir=output):
             pass
         done = [] if again else [name for name in todo if finished(name, output, seed)]
@@ -96,13 +98,19 @@ def reproduce(
             told(name, JOBS[name].seconds)
         rest = sorted(set(todo) - set(done), key=lambda name: -JOBS[name].seconds)
         _run(rest, output, seed, told)
-        results = {name: _read(name, output) for name in JOBS if finished(name, output, seed)}
+        known = {name: finished(name, output, seed) for name in JOBS}
+        results = {name: result for name, result in known.items() if result}
         return write_report(results, output, seed)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ValueError(
             f"output folder {str(output)!r} cannot be written: {reason}; "
             "what was finished before is whole; pass --output FOLDER, or make room and run again"
+        ) from error
+    except BrokenProcessPool as error:
+        raise ValueError(
+            "a part was killed from outside, perhaps for want of memory; type the same again to go "
+            "on from what is finished, or name one part at a time"
         ) from error
 
 
@@ -114,18 +122,48 @@ def _run(names: list[str], output: Path, seed: int, told: Callable[[str, float],
         return
     context = multiprocessing.get_context("spawn")
     workers = min(len(names), os.cpu_count() or 1)
-    leave = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for us
-    with ProcessPoolExecutor(workers, context, leave) as pool:
-        waiting = {pool.submit(run_job, name, output, seed): name for name in names}
+    with ProcessPoolExecutor(workers, context, _leave_with_parent) as pool:
         try:
+            with _deaf():
+                waiting = {pool.submit(run_job, name, output, seed): name for name in names}
             for future in as_completed(waiting):
                 future.result()
                 told(waiting[future], JOBS[waiting[future]].seconds)
         except BaseException:
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
+            with _deaf():
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+                pool.shutdown(cancel_futures=True)
+                _sweep(names, output)
             raise
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Pay no heed to Ctrl-C; processes that are started here never will."""
+    heed = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heed)
+
+
+def _leave_with_parent() -> None:
+    """End this process when that which started it has ended, in whatever way."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        parent.join()  # type: ignore[union-attr]
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _sweep(names: Sequence[str], output: Path) -> None:
+    """Remove what jobs had begun to write."""
+    for name in names:
+        for scratch in output.glob(f".{name}-*"):
+            shutil.rmtree(scratch)
 
 
 def run_job(name: str, output: Path, seed: int) -> None:
@@ -133,10 +171,10 @@ def run_job(name: str, output: Path, seed: int) -> None:
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=output))
     try:
         result = JOBS[name].run(scratch, seed)
-        files = sorted(path.name for path in scratch.iterdir())
+        files = {path.name: _checksum(path) for path in sorted(scratch.iterdir())}
         record = {"version": __version__, "seed": seed, "files": files, "result": result}
         (scratch / "result.json").write_text(json.dumps(record, indent=1))
-        for folder in {_place(file) for file in files} | {"results"}:
+        for folder in {*map(_place, files), "results"}:
             (output / folder).mkdir(exist_ok=True)
         for file in files:
             os.replace(scratch / file, output / _place(file) / file)
@@ -145,18 +183,29 @@ def run_job(name: str, output: Path, seed: int) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def finished(name: str, output: Path, seed: int) -> bool:
-    """Say whether a job was done, by this version and with this seed, and its files are there."""
+def finished(name: str, output: Path, seed: int) -> dict[str, Any] | None:
+    """Give a job's result, if it was done by this version with this seed and its files are whole.
+
+    Args:
+        name: Of the job.
+        output: The folder.
+        seed: Which is asked for.
+
+    Returns:
+        The result, or None if the job is to be run.
+    """
     try:
         record = json.loads(_record(name, output).read_text())
         made = (record["version"], record["seed"]) == (__version__, seed)
-        return made and all((output / _place(file) / file).exists() for file in record["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        files = record["files"].items()
+        whole = all(_checksum(output / _place(file) / file) == kept for file, kept in files)
+        return record["result"] if made and whole else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
-def _read(name: str, output: Path) -> dict[str, Any]:
-    return json.loads(_record(name, output).read_text())["result"]
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _record(name: str, output: Path) -> Path:
