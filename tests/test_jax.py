@@ -50,6 +50,26 @@ def test_it_leaves_the_saddle_and_keeps_the_form_and_the_precision(solution):
     assert "Practical" in certificate.note
 
 
+def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised():
+    """Half of the raised floor, twice what single precision may hide; a fifth of that is hidden."""
+    given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
+    spectrum = jnp.linspace(0.1, 1, 20)
+
+    def slope(x, low):
+        return spectrum.at[0].set(low) * (x - 100)
+
+    seen, hidden = (
+        front.certify(slope, jnp.full(20, 100.0), (low,), **given).certificate()
+        for low in (-1.3e-3, -2.6e-4)
+    )
+    assert seen.holds is False
+    assert seen.curvature_tol == pytest.approx(1e-3)
+    assert hidden.holds
+    assert hidden.curvature_tol == pytest.approx(0.0026, rel=0.02)
+    assert hidden.failure_probability == 1e-3
+    assert "raised from 0.001 to 0.0026" in hidden.note
+
+
 def test_no_second_trace_and_no_transfer(solution):
     """The second call runs what the first compiled, without a look from the host."""
     arguments = jax.device_put((start(), 3, 10**6))

@@ -45,6 +45,28 @@ def test_bfloat16_raises_the_floor_and_says_so():
     assert "raised from 0.3" in opt.certificate.note
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "raised"), [(torch.float32, -1.3e-3, 0.0026), (torch.bfloat16, -0.12, 0.22)]
+)
+def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised(dtype, low, raised):
+    """Half of the raised floor, twice what the precision may hide; a fifth of that is hidden."""
+    centre = 100.0 if dtype is torch.float32 else 2.0
+    x = torch.nn.Parameter(torch.full((20,), centre, dtype=dtype))
+    spectrum = torch.linspace(0.1, 1, 20, dtype=dtype)
+
+    def closure():
+        x.grad = spectrum * (x.detach() - centre)
+
+    given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
+    spectrum[0] = low
+    assert front.certify(closure, [x], **given).holds is False
+    spectrum[0] = low / 5
+    claim = front.certify(closure, [x], **given)
+    assert claim.holds
+    assert claim.curvature_tol == pytest.approx(raised, rel=0.02)
+    assert "raised from 0.001" in claim.note
+
+
 def test_auto_takes_one_line_search_a_step_and_needs_no_constants():
     problem = Problem()
     opt, steps = front.Auto(problem.params, tol=1e-6), 0

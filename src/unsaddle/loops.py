@@ -36,7 +36,7 @@ from unsaddle.kernel import (
 )
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import KINDS, SEARCHES, settings
+from unsaddle.search import KINDS, SEARCHES, raised, settings
 
 Tree = Any
 _OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
@@ -47,6 +47,7 @@ class Verdict(NamedTuple):
 
     holds: Any  # 1 certified, 0 refuted, -1 undecided
     curvature_tol: Any
+    asked: Any  # the curvature_tol before floating point had its say
     failure_probability: Any
     curvature: Any
     direction: Tree  # zero unless refuted
@@ -56,14 +57,16 @@ class Verdict(NamedTuple):
     def certificate(self) -> Certificate:
         """Give the certificate that this is, once it has been computed."""
         holds = {1: True, 0: False, -1: None}[int(self.holds)]
+        asked, gamma, tiny = float(self.asked), float(self.curvature_tol), ops.tiny(self.asked)
+        notes = [KINDS[bool(self.rigorous)].capitalize()] if holds else []
         return Certificate(
             holds=holds,
-            curvature_tol=float(self.curvature_tol) or math.nan,
-            failure_probability=float(self.failure_probability),
+            curvature_tol=gamma or math.nan,
+            failure_probability=float(str(self.failure_probability)),  # 1e-3 in any precision
             curvature=float(self.curvature),
             direction=self.direction if holds is False else None,
             gradients=int(self.gradients),
-            note=KINDS[bool(self.rigorous)].capitalize() if holds else "",
+            note=" ".join(notes + raised(asked, gamma, tiny)),
         )
 
 
@@ -229,16 +232,20 @@ def read(state: State, curvature_tol: Any, failure_probability: float, gradients
     """
     e, seen = state.escape, state.escape.sight
     over = (state.phase == JUMP_FAILED) | (state.phase == MEASURE)
-    refuted = over & (e.curvature + seen.error <= -seen.curvature_tol / 2)
+    refuted = over & seen.shows(e.curvature)
     holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
-    delta = jnp.asarray(failure_probability, seen.error.dtype)
+    delta, asked = (
+        jnp.asarray(given, seen.error.dtype) for given in (failure_probability, curvature_tol)
+    )
+    asked = jnp.where(holds < 0, asked, seen.asked)
     lowest = e.curvature
     if hasattr(e, "basis"):
         shown = (lowest == jnp.inf) & (e.steps > 0)
         lowest = jnp.where(shown, ops.ritz(e.diagonal, e.beside, e.steps)[0], lowest)
     return Verdict(
         holds=holds,
-        curvature_tol=jnp.where(holds < 0, curvature_tol, seen.curvature_tol),
+        curvature_tol=jnp.where(holds > 0, seen.curvature_tol, asked),
+        asked=asked,
         failure_probability=jnp.where(holds > 0, delta, jnp.where(refuted, 0.0, 1.0)),
         curvature=lowest,
         direction=ops.scale(

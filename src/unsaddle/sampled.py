@@ -167,6 +167,7 @@ def _widened(claim: Verdict, error: float, times: int) -> Verdict:
     return claim._replace(
         holds=holds,
         curvature_tol=tol,
+        asked=claim.asked + error,
         failure_probability=jnp.minimum(1.0, claim.failure_probability * times),
         curvature=bend,
         direction=ops.scale(jnp.where(holds == 0, 1.0, 0.0), claim.direction),
