@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from unsaddle.checkpoint import Checkpoint
+from unsaddle.checkpoint import Checkpoint, copied
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
 from unsaddle.hints import recognise
@@ -242,18 +242,9 @@ def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> No
                 f"state is of a run with {name} {kept:.3g}, and {asked:.3g} is asked for: "
                 f"pass the same {name}, or start anew from result.x without state"
             )
-    own = _own(checkpoint)
+    own = copied(checkpoint)
     run.state, run.value, run.gradient, run.before = own[1:5]
     run.begun, run.best = -own.searched, own.best
-
-
-def _own(tree: Any) -> Any:
-    """Copy the vectors of a checkpoint, which the run will write into."""
-    if isinstance(tree, np.ndarray):
-        return tree.copy()
-    if isinstance(tree, tuple):
-        return type(tree)(*map(_own, tree))
-    return tree
 
 
 def _adapt(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:
