@@ -37,11 +37,13 @@ def test_it_leaves_the_saddle(cls, dtype):
     assert torch.equal(before, problem.y.detach())
 
 
-def test_bfloat16_raises_the_floor_and_says_so():
+def test_bfloat16_leaves_the_saddle_and_says_how_little_it_sees_at_the_minimum():
     problem = Problem(torch.bfloat16)
     opt = run(make(front.ANCGD, problem), problem)
-    assert opt.outcome is Outcome.CERTIFIED
-    assert opt.certificate.curvature_tol > 0.3
+    assert opt.outcome is Outcome.BLIND  # the floor there is above l
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.02
+    assert opt.certificate.holds is None
+    assert opt.certificate.curvature_tol > CONSTANTS["smoothness"]
     assert "raised from 0.3" in opt.certificate.note
 
 
