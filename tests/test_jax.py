@@ -192,6 +192,7 @@ BAD = {
     "smoothness is missing": lambda: front.minimize(fun, start(), hessian_lipschitz=1.0),
     "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
     "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
+    "jnp.float32, x0": lambda: front.minimize(fun, start(jnp.float16), **CONSTANTS),
     "did you mean 'ancgd'": lambda: front.minimize(fun, start(), method="anc", **CONSTANTS),
     "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
     "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),

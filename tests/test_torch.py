@@ -164,6 +164,35 @@ def test_state_dict_resumes_bit_for_bit(cls, share):
     assert all(map(torch.equal, asked, whole.asked))
 
 
+def through_a_file(whole):
+    file = io.BytesIO()
+    torch.save(whole, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@each
+@pytest.mark.parametrize("copied", [copy.deepcopy, through_a_file], ids=["deepcopy", "pickle"])
+def test_a_copy_of_problem_and_optimiser_goes_on_alike(cls, copied):
+    """In the middle of a run and at its end; neither disturbs the other."""
+    problem = Problem()
+    opt = make(cls, problem)
+    for _ in range(12):
+        opt.step(loss=problem.closure())
+    other, twin = copied((problem, opt))
+    for loss, each in ((problem, opt), (other, twin)):
+        while each.outcome is None:
+            each.step(loss=loss.closure())
+    assert twin.outcome is opt.outcome
+    assert str(twin.certificate) == str(opt.certificate)
+    assert len(other.asked) == len(problem.asked) > 12
+    assert all(map(torch.equal, other.asked, problem.asked))
+    ended, over = copied((problem, opt))
+    assert over.outcome is opt.outcome
+    over.step(ended.closure)
+    assert torch.equal(ended.y, problem.y)
+
+
 @each
 def test_a_run_that_has_ended_stays_ended(cls):
     problem = Problem()

@@ -352,7 +352,7 @@ def tree(x: Tree, name: str) -> Tree:
 
     Raises:
         ValueError: If it is empty.
-        TypeError: If a leaf is complex.
+        TypeError: If a leaf is complex, or of half precision.
     """
     leaves = jax.tree.leaves(x)
     if not leaves:
@@ -361,6 +361,11 @@ def tree(x: Tree, name: str) -> Tree:
         kind = jnp.result_type(leaf)
         if jnp.issubdtype(kind, jnp.complexfloating):
             raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
+        if kind == jnp.float16:
+            raise TypeError(
+                f"{name} must be float64, float32 or bfloat16, got float16, whose range is too "
+                f"small; pass jax.tree.map(jnp.float32, {name})"
+            )
     return jax.tree.map(
         lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
     )
