@@ -1,5 +1,6 @@
 """Vectors as pytrees of jax arrays; every function is pure and traces under ``jax.jit``."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -129,7 +130,7 @@ def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
 
 def blank(like: Vector, places: int) -> Any:
     """Room for so many scalars, all zero."""
-    return jnp.zeros(places, _dtype(like))
+    return jnp.zeros(places, jnp.promote_types(_dtype(like), jnp.float32))
 
 
 def record(row: Any, i: Any, a: Any) -> Any:
@@ -140,6 +141,11 @@ def record(row: Any, i: Any, a: Any) -> Any:
 def read(row: Any, i: Any) -> Any:
     """The scalar in place i."""
     return row[i]
+
+
+def repeat(count: int, body: Callable[[Any, Any], Any], carry: Any) -> Any:
+    """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""
+    return jax.lax.fori_loop(0, count, body, carry)
 
 
 def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
