@@ -248,7 +248,7 @@ def _solve(
         claim = request.curvature_tol, request.failure_probability
         own = read(ran.state, *claim, steps(ran.state.escape))
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
-    number = status(ran, verdict.holds)
+    number = status(ran, checked, verdict.holds)
     here, there = value(x), value(x0)
     ended = jnp.isin(number, jnp.array([STATUS[outcome] for outcome in ENDED]))
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)

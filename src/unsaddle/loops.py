@@ -320,11 +320,12 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
     return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
 
 
-def status(ran: Carry, holds: Any) -> Any:
+def status(ran: Carry, checked: Carry, holds: Any) -> Any:
     """Give the number of the outcome, in the order of precedence.
 
     Args:
         ran: Where a run ended.
+        checked: Where the search ended that was to confirm it.
         holds: What the verdict says.
 
     Returns:
@@ -337,7 +338,9 @@ def status(ran: Carry, holds: Any) -> Any:
         number = jnp.where(phase == code, STATUS[outcome], number)
     for verdict, outcome in tested.items():
         number = jnp.where((phase == TESTED) & (holds == verdict), STATUS[outcome], number)
-    return jnp.where(ran.finite, number, STATUS[Outcome.NOT_FINITE])
+    short = (checked.state.phase == BEGIN) | (checked.state.phase == SEARCH)
+    number = jnp.where((phase == TESTED) & short, STATUS[Outcome.BUDGET], number)
+    return jnp.where(ran.finite & checked.finite, number, STATUS[Outcome.NOT_FINITE])
 
 
 def tree(x: Tree, name: str) -> Tree:
