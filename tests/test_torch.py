@@ -3,6 +3,7 @@
 import copy
 import io
 import math
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,8 @@ each = pytest.mark.parametrize("cls", EASY, ids=lambda cls: cls.__name__)
 def test_every_method_of_the_table_has_an_optimiser():
     assert front.OPTIMISERS.keys() == {*METHODS, *STOCHASTIC}
     assert {cls.__name__ for cls in front.OPTIMISERS.values()} < {*front.__all__}
+    page = (Path(__file__).parents[1] / "docs" / "torch.md").read_text()
+    assert all(f"`{name}`" in page for name in front.__all__)
 
 
 @each

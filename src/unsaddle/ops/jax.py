@@ -1,12 +1,14 @@
 """Vectors as pytrees of jax arrays; every function is pure and traces under ``jax.jit``."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 Vector = Any
+SIZES = 32, 128, 512  # of the matrices that are diagonalised, where there are not too many places
 
 sqrt = jnp.sqrt
 log = jnp.log
@@ -119,13 +121,17 @@ def pick(shelf: Vector, i: Any) -> Vector:
 
 def against(shelf: Vector, filled: Any, x: Vector) -> Any:
     """Inner products of x with the first vectors of a shelf, the other places zero."""
-    products = jax.tree.map(lambda rows, leaf: jnp.tensordot(rows, leaf, leaf.ndim), shelf, x)
-    return _leading(sum(jax.tree.leaves(products)), filled)
+    places = len(jax.tree.leaves(shelf)[0])
+    return repeat(
+        filled, lambda i, row: record(row, i, dot(pick(shelf, i), x)), jnp.zeros(places, _dtype(x))
+    )
 
 
 def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
     """Weighted sum of the first vectors of a shelf."""
-    return jax.tree.map(lambda rows: jnp.tensordot(_leading(weights, filled), rows, 1), shelf)
+    return repeat(
+        filled, lambda i, x: axpy(weights[i], pick(shelf, i), x), times(0.0, pick(shelf, 0))
+    )
 
 
 def blank(like: Vector, places: int) -> Any:
@@ -143,21 +149,27 @@ def read(row: Any, i: Any) -> Any:
     return row[i]
 
 
-def repeat(count: int, body: Callable[[Any, Any], Any], carry: Any) -> Any:
+def repeat(count: Any, body: Callable[[Any, Any], Any], carry: Any) -> Any:
     """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""
     return jax.lax.fori_loop(0, count, body, carry)
 
 
 def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
     """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-    places = jnp.arange(len(diagonal))
-    linked = jnp.where(places[:-1] + 1 < filled, beside[:-1], 0)
-    outside = jnp.where(places < filled, diagonal, jnp.inf)
-    largest = 1 + 3 * jnp.max(jnp.abs(_leading(diagonal, filled)) + jnp.abs(beside))
-    matrix = jnp.diag(jnp.minimum(outside, largest))
+    places = len(diagonal)
+    sizes = [*(size for size in SIZES if size < places), places]
+    which = sum((filled > size for size in sizes[:-1]), jnp.int32(0))
+    parts = [partial(_ritz, diagonal, beside, filled, size) for size in sizes]
+    return jax.lax.switch(which, parts)
+
+
+def _ritz(diagonal: Any, beside: Any, filled: Any, size: int) -> tuple[Any, Any]:
+    """The same by the leading part of a size that is enough."""
+    places = jnp.arange(size)
+    known = jnp.where(places < filled, diagonal[:size], 0)
+    linked = jnp.where(places[1:] < filled, beside[: size - 1], 0)
+    largest = 1 + 3 * jnp.max(jnp.abs(known) + jnp.where(places < filled, beside[:size], 0))
+    matrix = jnp.diag(jnp.where(places < filled, known, largest))
     values, vectors = jnp.linalg.eigh(matrix + jnp.diag(linked, 1) + jnp.diag(linked, -1))
-    return values[0], vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
-
-
-def _leading(row: Any, filled: Any) -> Any:
-    return jnp.where(jnp.arange(len(row)) < filled, row, 0)
+    lowest = vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
+    return values[0], jnp.pad(lowest, (0, len(diagonal) - size))
