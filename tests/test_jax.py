@@ -10,7 +10,7 @@ import jax.numpy as jnp  # noqa: E402
 import unsaddle.jax as front  # noqa: E402
 from unsaddle import Outcome, minimize  # noqa: E402
 
-CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "method": "ancgd"}
 TRACES = []
 
 
@@ -50,6 +50,26 @@ def test_it_leaves_the_saddle_and_keeps_the_form_and_the_precision(solution):
     assert "Practical" in certificate.note
 
 
+def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised():
+    """Half of the raised floor, twice what single precision may hide; a fifth of that is hidden."""
+    given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
+    spectrum = jnp.linspace(0.1, 1, 20)
+
+    def slope(x, low):
+        return spectrum.at[0].set(low) * (x - 100)
+
+    seen, hidden = (
+        front.certify(slope, jnp.full(20, 100.0), (low,), **given).certificate()
+        for low in (-1.3e-3, -2.6e-4)
+    )
+    assert seen.holds is False
+    assert seen.curvature_tol == pytest.approx(1e-3)
+    assert hidden.holds
+    assert hidden.curvature_tol == pytest.approx(0.0026, rel=0.02)
+    assert hidden.failure_probability == 1e-3
+    assert "raised from 0.001 to 0.0026" in hidden.note
+
+
 def test_no_second_trace_and_no_transfer(solution):
     """The second call runs what the first compiled, without a look from the host."""
     arguments = jax.device_put((start(), 3, 10**6))
@@ -69,7 +89,7 @@ def test_under_jit_in_double_precision_with_arguments(method):
     with jax.enable_x64(True):
         solve = jax.jit(
             lambda x, scale: front.minimize(
-                fun, x, (scale,), method, **CONSTANTS, decrease_available=1.0
+                fun, x, (scale,), decrease_available=1.0, **CONSTANTS | {"method": method}
             )
         )
         for scale in (1.0, 0.9):
@@ -81,15 +101,13 @@ def test_under_jit_in_double_precision_with_arguments(method):
 
 
 def test_auto_needs_no_constants_and_steps_back_from_infinity():
-    """From the far side of a logarithm's domain; 64 variables a leaf, which compile fast."""
+    """From the far side of a logarithm's domain."""
 
     def walled(tree):
         x, y = tree["x"], tree["y"]
         return x.sum() - jnp.log(x).sum() - (y**2).sum() / 2 + (y**4).sum() / 4
 
-    found = front.minimize(
-        walled, {"x": jnp.full(64, 0.1), "y": jnp.zeros(64)}, method="auto", tol=1e-3
-    )
+    found = front.minimize(walled, {"x": jnp.full(3, 0.1), "y": jnp.zeros(3)}, tol=1e-3)
     assert found.outcome is Outcome.CERTIFIED
     np.testing.assert_allclose(found.x["x"], 1.0, atol=1e-3)
     np.testing.assert_allclose(jnp.abs(found.x["y"]), 1.0, atol=1e-3)
@@ -101,8 +119,7 @@ def test_a_budget_is_kept_as_on_numpy():
     for limit in (0, 1, 9):
         found = front.minimize(fun, start(), max_gradients=limit, **CONSTANTS)
         x0 = np.array([1, 1, 0], np.float32)
-        expected = minimize(value, x0, jac=gradient, method="ancgd", max_gradients=limit,
-                            **CONSTANTS)  # fmt: skip
+        expected = minimize(value, x0, jac=gradient, max_gradients=limit, **CONSTANTS)
         assert found.outcome is expected.outcome is Outcome.BUDGET
         assert int(found.gradients) == expected.njev == limit
         assert float(found.fun) <= expected.fun + 1e-6
@@ -169,10 +186,13 @@ def test_certify_with_given_constants_and_a_budget():
 
 
 BAD = {
-    "smoothness is missing": lambda: front.minimize(fun, start(), hessian_lipschitz=1.0),
+    "smoothness is missing.*or use 'auto'": lambda: front.minimize(
+        fun, start(), method="ancgd", hessian_lipschitz=1.0
+    ),
     "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
     "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
-    "did you mean 'ancgd'": lambda: front.minimize(fun, start(), method="anc", **CONSTANTS),
+    "jnp.float32, x0": lambda: front.minimize(fun, start(jnp.float16), **CONSTANTS),
+    "did you mean 'ancgd'": lambda: front.minimize(fun, start(), **CONSTANTS | {"method": "anc"}),
     "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
     "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
     "one per start": lambda: front.minimize_many(

@@ -59,6 +59,10 @@ def test_from_data_the_certificate_is_over_all_of_it():
     assert found.outcome is Outcome.CERTIFIED
     assert float(found.fun) == pytest.approx(float(fun(found.x, data)), abs=1e-6)
     assert found.verdict.certificate().gradients % 400 == 0
+    for limit in (found.gradients - 1, found.gradients - found.verdict.gradients):
+        short = front.minimize_stochastic(fun, start(), data, max_samples=limit, **CONSTANTS)
+        assert short.outcome is Outcome.BUDGET  # in the certificate
+        assert short.verdict.certificate().holds is None
 
 
 def test_psgd_ends_with_its_budget():

@@ -1,5 +1,8 @@
 """The optax transformations: in a chain, under jit, with a value or a function for it."""
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 jax = pytest.importorskip("jax")
@@ -9,6 +12,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import unsaddle.optax as front  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
+from unsaddle.methods import METHODS, STOCHASTIC  # noqa: E402
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 
@@ -20,6 +24,14 @@ def fun(tree):
 
 def start():
     return {"x": jnp.ones(2), "y": jnp.zeros(1)}
+
+
+def test_every_method_is_a_function_and_on_the_page():
+    functions = {name: it for name, it in vars(front).items() if isinstance(it, partial)}
+    assert {it.args[0] for it in functions.values()} == {*METHODS, *STOCHASTIC}
+    page = (Path(__file__).parents[1] / "docs" / "jax.md").read_text()
+    assert all(name in page for name in functions)
+    assert all(f"`{name}`" in page for name in METHODS)
 
 
 def run(tx, steps, until=lambda state: front.outcome(state) is not None):

@@ -116,6 +116,11 @@ def test_a_slip_is_told_from_what_is_missing():
         solve(variance=np.nan, varience=1.0)
 
 
+def test_a_sampler_beside_data_is_refused():
+    with pytest.raises(ValueError, match="sampler was given beside a FiniteSum"):
+        solve((FiniteSum(grad, DATA), sampler))
+
+
 def test_data_without_rows():
     with pytest.raises(ValueError, match="same number of rows"):
         FiniteSum(grad, np.zeros((3, 2)), np.zeros(4))

@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import pickle
 
 import pytest
 
@@ -123,6 +124,59 @@ def test_escape_works_with_schedulers():
     opt.step(problem.closure)
     schedule.step()
     assert opt.inner.param_groups[0]["lr"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_a_copy_goes_on_alike(copied):
+    """Cut in the middle of a search; the copy has an inner optimiser and groups of its own."""
+    problem = Problem()
+    opt = front.Escape(INNER["Adam"](problem.params), smoothness=6.0, hessian_lipschitz=9.0)
+    while opt.phase != "search":
+        opt.step(loss=problem.closure())
+    other, twin = copied((problem, opt))
+    assert twin.param_groups is twin.inner.param_groups is not opt.param_groups
+    for loss, each in ((problem, opt), (other, twin)):
+        for _ in range(200):
+            each.step(loss=loss.closure())
+    assert all(map(torch.equal, other.asked, problem.asked))
+    assert str(twin.certificate) == str(opt.certificate)
+    assert twin.certificate.holds
+
+
+@pytest.mark.parametrize("whose", ["outer", "inner"])
+def test_a_group_added_later_is_in_both_with_the_inner_defaults(whose):
+    problem = Problem()
+    opt = front.Escape(torch.optim.SGD([problem.x], lr=0.1, momentum=0.9))
+    for _ in range(5):
+        opt.step(problem.closure)
+    (opt if whose == "outer" else opt.inner).add_param_group({"params": [problem.y], "lr": 0.05})
+    assert opt.param_groups is opt.inner.param_groups
+    assert [group["lr"] for group in opt.inner.param_groups] == [0.1, 0.05]
+    assert opt.inner.param_groups[1]["momentum"] == 0.9
+    assert opt.defaults is opt.inner.defaults
+    for _ in range(400):
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds
+
+
+@pytest.mark.parametrize("given", [{}, {"smoothness": 1.0}, {"hessian_lipschitz": 1.0}], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_a_search_on_a_linear_loss_ends(dtype, given):
+    """There is no curvature to estimate: claimed within the smoothness given, or not at all."""
+    x = torch.nn.Parameter(torch.ones(5, dtype=dtype))
+    looks = []
+
+    def closure():
+        looks.append(1)
+        x.grad = torch.full_like(x, 1e-4)
+        return x.detach().sum() * 1e-4
+
+    opt = front.Escape(torch.optim.SGD([x], lr=0.1), patience=2, **given)
+    for _ in range(4):
+        opt.step(closure)
+    assert len(looks) < 1500
+    assert opt.certificate.holds is (True if "smoothness" in given else None)
 
 
 def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():

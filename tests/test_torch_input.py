@@ -14,6 +14,22 @@ def complex_parameters():
     front.ANCGD([torch.zeros(2, dtype=torch.complex64, requires_grad=True)], **CONSTANTS)
 
 
+def half_precision():
+    front.Auto([torch.nn.Parameter(torch.zeros(2, dtype=torch.float16))])
+
+
+def module():
+    front.Auto(torch.nn.Sequential(torch.nn.Linear(2, 1)))
+
+
+def module_to_certify():
+    front.certify(lambda: None, torch.nn.Linear(2, 1))
+
+
+def single_tensor():
+    front.Auto(torch.nn.Parameter(torch.zeros(2)))
+
+
 def two_devices():
     meta = torch.nn.Parameter(torch.zeros(2, device="meta"))
     front.ANCGD([torch.nn.Parameter(torch.zeros(2)), meta], **CONSTANTS)
@@ -92,6 +108,10 @@ def state_of_another_method():
 
 BAD = {
     complex_parameters: (TypeError, "view_as_real"),
+    half_precision: (TypeError, r"float16.*model\.float\(\).*autocast"),
+    module: (TypeError, r"module Sequential: pass net\.parameters\(\)"),
+    module_to_certify: (TypeError, r"module Linear: pass net\.parameters\(\)"),
+    single_tensor: (TypeError, r"pass \[tensor\]"),
     two_devices: (ValueError, r"cpu, meta.*model\.to"),
     setting_of_a_group: (ValueError, "tol was given for one group"),
     rates_of_groups: (ValueError, r"\[0\.1, 0\.2\].*set one lr"),

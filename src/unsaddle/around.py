@@ -12,6 +12,7 @@ from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import JUMP, MEASURE
 from unsaddle.escapes.nc import SEARCH
+from unsaddle.groups import check, listed
 from unsaddle.kernel import (
     BEGIN,
     CERTIFIED,
@@ -24,6 +25,7 @@ from unsaddle.kernel import (
     Part,
     Phase,
     Scalar,
+    Solver,
     State,
     Vector,
     compose,
@@ -32,7 +34,7 @@ from unsaddle.kernel import (
 from unsaddle.methods import FINEST
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
-from unsaddle.stepper import Closure, Stepper, check, torch
+from unsaddle.stepper import Closure, Stepper, torch
 
 log = logging.getLogger("unsaddle")
 AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
@@ -62,6 +64,8 @@ class Escape(Stepper):
     ``2 tol``. Every event is one line of the logger ``unsaddle``.
     """
 
+    kept = (*Stepper.kept, "inner", "tol", "patience", "reset", "constants", "_asks")
+
     def __init__(
         self,
         inner: torch.optim.Optimizer,
@@ -81,7 +85,8 @@ class Escape(Stepper):
             inner: The optimiser to descend with.
             tol: Gradient norm below which to search.
             patience: For how many steps it must have been below.
-            curvature_tol: Curvature to certify. Default sqrt(rho tol).
+            curvature_tol: Curvature to certify. Default sqrt(rho tol), with an estimated rho at
+                least 1e-4 of the smoothness.
             failure_probability: Chance of a false certificate over the whole run.
             smoothness: Bound on the Hessian's norm; estimated before each search if not given.
             hessian_lipschitz: Lipschitz constant of the Hessian; estimated likewise.
@@ -108,14 +113,15 @@ class Escape(Stepper):
         self.constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
+        super().__init__(inner.param_groups, inner.defaults, Parameters(tol, None, None), seed)
+        self.param_groups = inner.param_groups
+
+    def _solver(self) -> Solver:
         phases = {
             START: Phase(iterate, GRADIENT, self._restart),
             GO: Phase(iterate, GRADIENT, self._go),
         }
-        solver = compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
-        parameters = Parameters(tol, None, None)
-        super().__init__(inner.param_groups, inner.defaults, solver, parameters, seed)
-        self.param_groups = inner.param_groups
+        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.
@@ -178,6 +184,7 @@ class Escape(Stepper):
     def _prepare(self, s: State, gradient: Vector) -> None:
         """Settle what the search at x is to look for, estimating what is not known."""
         smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
+        finest = 0.0 if hessian_lipschitz else FINEST
         if smoothness is None or hessian_lipschitz is None:
             if self._closure is None:
                 raise TypeError(
@@ -187,7 +194,8 @@ class Escape(Stepper):
             found = _estimate(self._closure, self._at, gradient, self.seed)
             self.looks += 2 * search.PROBES
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-        gamma = min(smoothness, curvature_tol or math.sqrt(hessian_lipschitz * self.tol))
+        own = max(math.sqrt(hessian_lipschitz * self.tol), finest * smoothness)
+        gamma = min(smoothness, curvature_tol or own)
         settings = search.settings(ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta)
         self.parameters = self.parameters._replace(escape=settings)
 
@@ -242,7 +250,7 @@ def certify(
     Returns:
         The certificate; its direction, if any, is a list of tensors, one per parameter.
     """
-    at = [p for p in params if p.requires_grad]
+    at = [p for p in listed(params) if p.requires_grad]
     check([{"params": at}])
     x, spent = ops.keep(at), 1
     try:

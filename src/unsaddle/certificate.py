@@ -18,7 +18,8 @@ stop whenever it likes. Neither l nor rho enters; step sizes that are too long o
 
 smallest at r = 2 sqrt(e_g/rho), where unit is the roundoff, or the relative error of a gradient
 that is itself made of differences. Curvature below 4 e cannot be seen: gamma is raised to it, and
-the certificate says so; where that is above l nothing is claimed. An adversary may hide the
+the certificate says so; where that is above l nothing is claimed, and a curvature that is seen, by
+more than e below what was asked for, refutes the claim all the same. An adversary may hide the
 component along u at the rate e sqrt(2n/pi)/delta per step; where that is at most gamma/4 it is
 subtracted from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself is
 subtracted: *practical*, as rounding does not conspire.
@@ -43,6 +44,10 @@ class Sight(NamedTuple):
     needed: Scalar  # the growth that certifies
     asked: Scalar  # gamma, before floating point had its say
     smoothness: Scalar  # l, as far as it is known
+
+    def shows(self, curvature: Scalar, share: float = 0.5) -> Scalar:
+        """Say whether a measured curvature is for sure below -share of the gamma asked for."""
+        return curvature + self.error <= -share * self.asked
 
 
 NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -220,7 +220,7 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
         enough=ENOUGH,
         length=0.0,
         decrease=0.0,
-        curvature_tol=float(seen.curvature_tol) or math.nan,
+        curvature_tol=float(max(seen.asked, e.floor) or seen.curvature_tol) or math.nan,
         failure_probability=failure_probability,
         smoothness=smoothness,
         hessian_lipschitz=(2 * seen.error + e.strange) / seen.radius + ops.tiny(state.x),

@@ -59,7 +59,7 @@ def minimize(
     fun: Callable[..., Any],
     x0: Tree,
     args: tuple[Any, ...] = (),
-    method: str = "ancgd",
+    method: str = "auto",
     tol: float = 1e-5,  # eps
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
@@ -77,7 +77,7 @@ def minimize(
         fun: The function ``fun(x, *args)``, which JAX can differentiate.
         x0: Where to start: any pytree of floats.
         args: Further arguments of fun: any pytrees; new ones of the same shapes do not recompile.
-        method: A name from ``unsaddle methods``.
+        method: A name from ``unsaddle methods``; "auto" needs no constants.
         tol: Gradient norm to reach.
         curvature_tol: Curvature to certify: lambda_min > -curvature_tol. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
@@ -104,7 +104,7 @@ def minimize_many(
     fun: Callable[..., Any],
     starts: Tree,
     args: tuple[Any, ...] = (),
-    method: str = "ancgd",
+    method: str = "auto",
     seeds: Any = None,
     max_gradients: Any = None,
     **given: Any,
@@ -248,7 +248,7 @@ def _solve(
         claim = request.curvature_tol, request.failure_probability
         own = read(ran.state, *claim, steps(ran.state.escape))
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
-    number = status(ran, verdict.holds)
+    number = status(ran, checked, verdict.holds)
     here, there = value(x), value(x0)
     ended = jnp.isin(number, jnp.array([STATUS[outcome] for outcome in ENDED]))
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)

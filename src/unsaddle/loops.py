@@ -36,7 +36,7 @@ from unsaddle.kernel import (
 )
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import KINDS, SEARCHES, settings
+from unsaddle.search import KINDS, SEARCHES, raised, settings
 
 Tree = Any
 _OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
@@ -47,6 +47,7 @@ class Verdict(NamedTuple):
 
     holds: Any  # 1 certified, 0 refuted, -1 undecided
     curvature_tol: Any
+    asked: Any  # the curvature_tol before floating point had its say
     failure_probability: Any
     curvature: Any
     direction: Tree  # zero unless refuted
@@ -56,14 +57,16 @@ class Verdict(NamedTuple):
     def certificate(self) -> Certificate:
         """Give the certificate that this is, once it has been computed."""
         holds = {1: True, 0: False, -1: None}[int(self.holds)]
+        asked, gamma, tiny = float(self.asked), float(self.curvature_tol), ops.tiny(self.asked)
+        notes = [KINDS[bool(self.rigorous)].capitalize()] if holds else []
         return Certificate(
             holds=holds,
-            curvature_tol=float(self.curvature_tol) or math.nan,
-            failure_probability=float(self.failure_probability),
+            curvature_tol=gamma or math.nan,
+            failure_probability=float(str(self.failure_probability)),  # 1e-3 in any precision
             curvature=float(self.curvature),
             direction=self.direction if holds is False else None,
             gradients=int(self.gradients),
-            note=KINDS[bool(self.rigorous)].capitalize() if holds else "",
+            note=" ".join(notes + raised(asked, gamma, tiny)),
         )
 
 
@@ -229,16 +232,20 @@ def read(state: State, curvature_tol: Any, failure_probability: float, gradients
     """
     e, seen = state.escape, state.escape.sight
     over = (state.phase == JUMP_FAILED) | (state.phase == MEASURE)
-    refuted = over & (e.curvature + seen.error <= -seen.curvature_tol / 2)
+    refuted = over & seen.shows(e.curvature)
     holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
-    delta = jnp.asarray(failure_probability, seen.error.dtype)
+    delta, asked = (
+        jnp.asarray(given, seen.error.dtype) for given in (failure_probability, curvature_tol)
+    )
+    asked = jnp.where(holds < 0, asked, seen.asked)
     lowest = e.curvature
     if hasattr(e, "basis"):
         shown = (lowest == jnp.inf) & (e.steps > 0)
         lowest = jnp.where(shown, ops.ritz(e.diagonal, e.beside, e.steps)[0], lowest)
     return Verdict(
         holds=holds,
-        curvature_tol=jnp.where(holds < 0, curvature_tol, seen.curvature_tol),
+        curvature_tol=jnp.where(holds > 0, seen.curvature_tol, asked),
+        asked=asked,
         failure_probability=jnp.where(holds > 0, delta, jnp.where(refuted, 0.0, 1.0)),
         curvature=lowest,
         direction=ops.scale(
@@ -313,11 +320,12 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
     return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
 
 
-def status(ran: Carry, holds: Any) -> Any:
+def status(ran: Carry, checked: Carry, holds: Any) -> Any:
     """Give the number of the outcome, in the order of precedence.
 
     Args:
         ran: Where a run ended.
+        checked: Where the search ended that was to confirm it.
         holds: What the verdict says.
 
     Returns:
@@ -330,7 +338,9 @@ def status(ran: Carry, holds: Any) -> Any:
         number = jnp.where(phase == code, STATUS[outcome], number)
     for verdict, outcome in tested.items():
         number = jnp.where((phase == TESTED) & (holds == verdict), STATUS[outcome], number)
-    return jnp.where(ran.finite, number, STATUS[Outcome.NOT_FINITE])
+    short = (checked.state.phase == BEGIN) | (checked.state.phase == SEARCH)
+    number = jnp.where((phase == TESTED) & short, STATUS[Outcome.BUDGET], number)
+    return jnp.where(ran.finite & checked.finite, number, STATUS[Outcome.NOT_FINITE])
 
 
 def tree(x: Tree, name: str) -> Tree:
@@ -345,7 +355,7 @@ def tree(x: Tree, name: str) -> Tree:
 
     Raises:
         ValueError: If it is empty.
-        TypeError: If a leaf is complex.
+        TypeError: If a leaf is complex, or of half precision.
     """
     leaves = jax.tree.leaves(x)
     if not leaves:
@@ -354,6 +364,11 @@ def tree(x: Tree, name: str) -> Tree:
         kind = jnp.result_type(leaf)
         if jnp.issubdtype(kind, jnp.complexfloating):
             raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
+        if kind == jnp.float16:
+            raise TypeError(
+                f"{name} must be float64, float32 or bfloat16, got float16, whose range is too "
+                f"small; pass jax.tree.map(jnp.float32, {name})"
+            )
     return jax.tree.map(
         lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
     )

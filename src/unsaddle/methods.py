@@ -90,7 +90,8 @@ class Method(NamedTuple):
             "decrease_available": decrease_available,
             "curvature_tol": curvature_tol,
         }
-        require([name for name in self.constants if given[name] is None], "this method")
+        missing = [name for name in self.constants if given[name] is None]
+        require(missing, "this method", "; or use 'auto', which needs no constants")
         return self.theory(**given)
 
 

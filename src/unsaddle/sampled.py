@@ -156,7 +156,7 @@ def _solve(
         own = own._replace(failure_probability=jnp.full_like(own.failure_probability, claim[1]))
         failed = ran.state.phase == JUMP_FAILED
         verdict = jax.tree.map(lambda u, v: jnp.where(failed, u, v), own, verdict)
-    here, number = value(ran.state.x, frozen), status(ran, verdict.holds)
+    here, number = value(ran.state.x, frozen), status(ran, checked, verdict.holds)
     return Solution(ran.state.x, here, number, verdict, ran.values + 1, checked.gradients)
 
 
@@ -167,6 +167,7 @@ def _widened(claim: Verdict, error: float, times: int) -> Verdict:
     return claim._replace(
         holds=holds,
         curvature_tol=tol,
+        asked=claim.asked + error,
         failure_probability=jnp.minimum(1.0, claim.failure_probability * times),
         curvature=bend,
         direction=ops.scale(jnp.where(holds == 0, 1.0, 0.0), claim.direction),

@@ -120,7 +120,7 @@ def read(
         The certificate.
     """
     e, seen, krylov = state.escape, state.escape.sight, hasattr(state.escape, "basis")
-    refuted = e.curvature + seen.error <= -seen.curvature_tol / 2 and state.phase != TESTED
+    refuted = seen.shows(e.curvature) and state.phase != TESTED
     holds = True if state.phase == CERTIFIED else False if refuted else None
     kind = KINDS[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
     kind = kind.replace("rounding", "noise") if noise else kind
@@ -129,12 +129,8 @@ def read(
         False: [],
         None: [WHY.get(state.phase, "The budget did not suffice.")],
     }[holds]
-    if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
-        notes.append(
-            f"curvature_tol was raised from {seen.asked:.3g} to {rounded_up(seen.curvature_tol)}: "
-            f"{f'a gradient with noise {noise:.1g}' if noise else 'floating point'} "
-            "cannot see less."
-        )
+    if holds is not False:
+        notes += raised(seen.asked, seen.curvature_tol, ops.tiny(state.x), noise)
     met = largest(ops, e)
     if holds and seen.curvature_tol > WEAK * met:
         notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
@@ -143,7 +139,7 @@ def read(
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,
-        curvature_tol=float(seen.curvature_tol) or math.nan,
+        curvature_tol=float(seen.asked if holds is False else seen.curvature_tol) or math.nan,
         failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
         curvature=float(lowest),
         direction=ops.times(1 / ops.norm(e.direction), e.direction) if holds is False else None,
@@ -151,6 +147,15 @@ def read(
         note=" ".join(notes),
         gradient_norm=float(ops.norm(e.gradient)) if hasattr(e, "gradient") else math.nan,
     )
+
+
+def raised(asked: float, curvature_tol: float, tiny: float, noise: float = 0.0) -> list[str]:
+    """Say so if gamma is above what was asked for, and why."""
+    if not curvature_tol > asked + 2 * tiny:
+        return []
+    change = f"from {asked:.3g} to {rounded_up(curvature_tol)}"
+    why = f"a gradient with noise {noise:.1g}" if noise else "floating point"
+    return [f"curvature_tol was raised {change}: {why} cannot see less."]
 
 
 def largest(ops: Ops, e: Any) -> float:

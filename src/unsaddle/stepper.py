@@ -9,10 +9,11 @@ the parameters hold a probe.
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from unsaddle import search
 from unsaddle.certificate import Certificate
+from unsaddle.groups import check
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -51,35 +52,53 @@ ENDED = Phase(iterate, NOTHING, ended)
 class Stepper(torch.optim.Optimizer):
     """Runs a solver on parameters, one answer at a time."""
 
+    solver: Solver
+    kept: ClassVar[tuple[str, ...]] = (  # in a copy and in a pickle, beside what torch keeps
+        "parameters", "seed", "outcome", "certificate", "looks",
+        "_at", "_kernel", "_value", "_ready",
+    )  # fmt: skip
+
     def __init__(
-        self,
-        params: Any,
-        defaults: dict[str, Any],
-        solver: Solver,
-        parameters: Parameters,
-        seed: int,
+        self, params: Any, defaults: dict[str, Any], parameters: Parameters, seed: int
     ) -> None:
         """Take the parameters over.
 
         Args:
             params: As every torch optimiser takes them.
             defaults: What every group has.
-            solver: The method.
-            parameters: Its hyperparameters.
+            parameters: The method's hyperparameters.
             seed: All randomness is a function of it.
         """
         super().__init__(params, defaults)
         check(self.param_groups)
-        self.solver, self.parameters, self.seed = solver, parameters, seed
+        self.parameters, self.seed = parameters, seed
         self.outcome: Outcome | None = None
         self.certificate: Certificate | None = None
         self.looks = 0
         self._at: Vector = []  # the parameters that take part
         self._kernel: State | None = None
         self._value = math.nan
-        self._closure: Closure | None = None
         self._ready = True  # for another minibatch
-        self._rests = solver.phases[GO].at is iterate  # whether x lives in the parameters
+        self._compose()
+
+    def _compose(self) -> None:
+        """Make what cannot be copied."""
+        self.solver = self._solver()
+        self._closure: Closure | None = None
+        self._rests = self.solver.phases[GO].at is iterate  # whether x lives in the parameters
+
+    def _solver(self) -> Solver:
+        """Give the method."""
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a copy and a pickle have: the parameters and all that the method knows."""
+        return super().__getstate__() | {name: getattr(self, name) for name in self.kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take it over."""
+        super().__setstate__(state)
+        self._compose()
 
     @property
     def _pending(self) -> Phase:
@@ -326,29 +345,6 @@ def _trouble(value: float, gradient: Vector, square: float) -> str:
     if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
         return "a gradient is NaN or infinite"
     return ""
-
-
-def check(groups: list[dict[str, Any]]) -> None:
-    """Refuse parameters that no method can handle.
-
-    Args:
-        groups: The parameter groups.
-
-    Raises:
-        TypeError: If a parameter is not real floating point.
-        ValueError: If the parameters are on several devices.
-    """
-    params = [p for group in groups for p in group["params"]]
-    for p in params:
-        if not p.is_floating_point():
-            hint = "; use torch.view_as_real" if p.is_complex() else ""
-            raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
-    devices = sorted({str(p.device) for p in params})
-    if len(devices) > 1:
-        raise ValueError(
-            f"parameters must be on one device, got {', '.join(devices)}: "
-            "move the model with model.to(device) first"
-        )
 
 
 def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:

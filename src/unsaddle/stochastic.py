@@ -19,7 +19,7 @@ from unsaddle.minimize import _adapt, resume
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
-from unsaddle.result import STATUS, Request, conclude, interim
+from unsaddle.result import CUT_SHORT, STATUS, Request, conclude, interim
 from unsaddle.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 from unsaddle.words import nearest, require
 
@@ -146,6 +146,11 @@ def minimize_stochastic(
         ValueError: If an argument is out of range; the message names it.
     """
     start = point(x0)
+    if isinstance(grad, FiniteSum) and sampler is not None:
+        raise ValueError(
+            "sampler was given beside a FiniteSum, which draws rows of its data by itself: "
+            "leave sampler out, or pass a function as grad"
+        )
     source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
     gamma = curvature_tol or math.sqrt(max(0.0, hessian_lipschitz * tol))
     given = {
@@ -311,7 +316,7 @@ def _judged(run: SampledRun, result: OptimizeResult, tol: float, gamma: float) -
             note=f"{claim.note} Upper end of Student's interval over "
             f"{run.parameters.escape.checks} minibatches.".strip(),
         )
-    elif run.oracle.frozen:
+    elif run.oracle.frozen and result.outcome not in CUT_SHORT:
         claim = _widened(claim, 0.0 if exact else gamma / 2, many, exact, result.jac)
         norm = float(np.linalg.norm(result.jac))
         if claim.holds and not norm <= tol:

@@ -8,9 +8,10 @@ import math
 from typing import Any, ClassVar
 
 from unsaddle.around import Escape, certify
-from unsaddle.kernel import BEGIN, NEW, Parameters
+from unsaddle.groups import counted
+from unsaddle.kernel import BEGIN, NEW, Parameters, Solver
 from unsaddle.methods import find, override
-from unsaddle.stepper import Stepper, torch
+from unsaddle.stepper import Stepper
 from unsaddle.stochastic import settle
 
 __all__ = [
@@ -53,7 +54,7 @@ class Method(Stepper):
                 Not for Auto and AGDAuto, which find it.
             **options: Single hyperparameters of the method, in place of the paper's.
         """
-        groups, n = _listed_groups(params)
+        groups, n = counted(params)
         parameters = find(self.method).from_theory(
             smoothness=smoothness,
             hessian_lipschitz=hessian_lipschitz,
@@ -69,7 +70,10 @@ class Method(Stepper):
         if lr is not None and hasattr(parameters.descent, "step"):
             parameters = override(parameters, {"step": lr})
         step = getattr(parameters.descent, "step", lr or 1.0)
-        super().__init__(groups, {"lr": step}, find(self.method).solver, parameters, seed)
+        super().__init__(groups, {"lr": step}, parameters, seed)
+
+    def _solver(self) -> Solver:
+        return find(self.method).solver
 
     def _current(self) -> Parameters:
         rates = {float(group["lr"]) for group in self.param_groups}
@@ -180,7 +184,7 @@ class Sampled(Method):
             lr: The descent's step, which a scheduler may change; theory's if None.
             **options: Single hyperparameters of the method, in place of the preset's.
         """
-        groups, n = _listed_groups(params)
+        groups, n = counted(params)
         given = {
             "smoothness": smoothness,
             "hessian_lipschitz": hessian_lipschitz,
@@ -237,27 +241,3 @@ OPTIMISERS: dict[str, type[Method]] = {
         Auto, AGDAuto, PGD, PAGD, PGDNC, ANCGD, NEON, NEONPlus, AGDLanczos, SGDNC, PSGD
     )
 }  # fmt: skip
-
-
-def _listed_groups(params: Any) -> tuple[list[Any], int]:
-    """Give the parameters as groups or tensors, and how many numbers may move."""
-    groups = [*params]
-    for group in groups:
-        extra = {*group} - {"params", "lr"} if isinstance(group, dict) else set()
-        if extra:
-            name = sorted(extra)[0]
-            raise ValueError(
-                f"{name} was given for one group, but it is a setting of the whole method: "
-                f"pass {name}= as an argument of the optimiser"
-            )
-    tensors = [p for group in groups for p in _listed(group)]
-    return groups, max(1, sum(p.numel() for p in tensors if p.requires_grad))
-
-
-def _listed(group: Any) -> list[torch.Tensor]:
-    """Give the tensors of a group, or of a bare (named) parameter; does not use up a generator."""
-    if isinstance(group, dict):
-        given = group["params"]
-        group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
-        return [p for each in group["params"] for p in _listed(each)]
-    return [group[1] if isinstance(group, tuple) else group]

@@ -16,9 +16,11 @@ def nearest(word: str, known: Any) -> str:
     return f"{asked}{'The' if asked else 'the'} known ones are {', '.join(known)}"
 
 
-def require(missing: list[str], who: str) -> None:
+def require(missing: list[str], who: str, otherwise: str = "") -> None:
     """Complain of all the constants that are missing, if there are any."""
     if missing:
         are, them = ("are", "them") if missing[1:] else ("is", "it")
         bounds = ", ".join(f"{name}=<a bound>" for name in missing)
-        raise ValueError(f"{', '.join(missing)} {are} missing: {who} needs {them}; pass {bounds}")
+        raise ValueError(
+            f"{', '.join(missing)} {are} missing: {who} needs {them}; pass {bounds}{otherwise}"
+        )

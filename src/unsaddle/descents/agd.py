@@ -32,7 +32,7 @@ from unsaddle.kernel import (
     iterate,
 )
 
-LOOK, LOOK_VALUE, EXPLOIT, REST, PLUS, MINUS = 2, 3, 4, 5, 6, 7
+LOOK, LOOK_VALUE, EXPLOIT, REST, PLUS, MINUS, ARRIVED = range(2, 9)
 
 
 class Memory(NamedTuple):
@@ -65,14 +65,10 @@ class Settings(NamedTuple):
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_1 = x_0 - eta g(x_0), v_1 = x_1 - x_0."""
     small = ops.norm(gradient) <= s.tolerance
-    move = ops.where(small, 0.0, -p.descent.step)
-    left = s.left - 1
-    return s._replace(
-        x=ops.axpy(move, gradient, s.x),
-        descent=s.descent._replace(velocity=ops.times(move, gradient)),
-        left=left,
-        phase=ops.where(small | (left <= 0), s.report, GO),
-    )
+    move, left = ops.where(small, 0.0, -p.descent.step), s.left - 1
+    descent = s.descent._replace(velocity=ops.times(move, gradient))
+    phase = ops.where(small | (left <= 0), s.report, GO)
+    return s._replace(phase=phase, x=ops.axpy(move, gradient, s.x), left=left, descent=descent)
 
 
 def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -99,8 +95,13 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     stay, left = bent | small, s.left - 1
     v = ops.switch(stay, velocity, step)
     x = ops.axpy(ops.where(stay, 0.0, 1.0), step, s.x)
-    phase = ops.where(bent, EXPLOIT, ops.where(small | (left <= 0), s.report, GO))
-    return State(phase, x, left, Memory(v, v, there, slope, gap), *s[4:])
+    phase = ops.where(bent, EXPLOIT, ops.where(small | (left <= 0), ARRIVED, GO))
+    return State(phase, x, left, Memory(v, step, there, slope, gap), *s[4:])
+
+
+def arrive(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Let go of v_{t+1}, and report."""
+    return s._replace(descent=s.descent._replace(ahead=s.descent.velocity), phase=s.report)
 
 
 def exploit(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -141,6 +142,7 @@ agd = Part(
         REST: Phase(iterate, NOTHING, start),
         PLUS: Phase(aside, VALUE, try_plus),
         MINUS: Phase(aside, VALUE, try_minus),
+        ARRIVED: Phase(iterate, NOTHING, arrive),
     },
     Settings,
     lambda ops, x: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),

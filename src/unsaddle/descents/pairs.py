@@ -73,18 +73,23 @@ def haze(ops: Ops, d: Memory) -> Scalar:
 
 def steer(ops: Ops, d: Memory) -> Vector:
     """-H g, with H = (s'y/y'y) I updated by each pair; a place that is empty changes nothing."""
-    newest = [(d.count - 1 - j) % PAIRS for j in range(PAIRS)]
-    pairs = [(ops.pick(d.steps, i), ops.pick(d.bends, i)) for i in newest]
-    inverse = [_inverse(ops, ops.read(d.products, i)) for i in newest]
-    q, weights = ops.times(-1.0, d.gradient), []
-    for (step, bend), r in zip(pairs, inverse, strict=True):
-        weights.append(r * ops.dot(step, q))
-        q = ops.axpy(-weights[-1], bend, q)
-    _, bend = pairs[0]
-    q = ops.scale(ops.read(d.products, newest[0]) * _inverse(ops, ops.dot(bend, bend)), q)
-    for (step, bend), r, w in reversed([*zip(pairs, inverse, weights, strict=True)]):
-        q = ops.axpy(w - r * ops.dot(bend, q), step, q)
-    return q
+    newest = (d.count - 1) % PAIRS
+
+    def back(j: int, carry: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
+        (q, weights), i = carry, (newest - j) % PAIRS
+        weight = _inverse(ops, ops.read(d.products, i)) * ops.dot(ops.pick(d.steps, i), q)
+        return ops.axpy(-weight, ops.pick(d.bends, i), q), ops.record(weights, i, weight)
+
+    def forth(j: int, q: Vector) -> Vector:
+        i = (newest + 1 + j) % PAIRS
+        slope = _inverse(ops, ops.read(d.products, i)) * ops.dot(ops.pick(d.bends, i), q)
+        return ops.axpy(ops.read(weights, i) - slope, ops.pick(d.steps, i), q)
+
+    first = ops.times(-1.0, d.gradient), ops.blank(d.gradient, PAIRS)
+    q, weights = ops.repeat(PAIRS, back, first)
+    bend = ops.pick(d.bends, newest)
+    scale = ops.read(d.products, newest) * _inverse(ops, ops.dot(bend, bend))
+    return ops.repeat(PAIRS, forth, ops.scale(scale, q))
 
 
 def _inverse(ops: Ops, a: Scalar) -> Scalar:

@@ -11,7 +11,8 @@ Differences from the paper:
 3. "Never perturbed" is not t_perturb = 0, which in print fires the jump of line 6 without a
    direction; and the trigger of line 3 waits T', not T.
 4. r' = (delta_0/32) sqrt(pi eps/(rho n)): print has a quantity that is not a length.
-5. The window ends early by the same two rules as Algorithm 1 in ``nc.py``, and r' has its floor.
+5. The window ends early by the same two rules as Algorithm 1 in ``nc.py``, and r' has its floor;
+   the first probe, which is shorter, has its error granted.
 """
 
 from math import inf
@@ -97,22 +98,23 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
     zeta, direction, ahead, extent, steps, growth, behind, lowest, seen, leap = s.escape
-    radius, error, curvature_tol, rate, needed, *_ = seen
+    radius, error = seen.radius, seen.error
     keep = 1 - p.escape.search_friction
     bend = ops.axpy(-1.0, zeta, gradient)  # H (z - x~)
-    curvature = ops.dot(ahead, bend) / extent**2
-    found = curvature + error <= -p.escape.enough * curvature_tol
+    curvature = ops.dot(ahead, bend) / extent**2 + error * (radius / extent - 1)
+    found = seen.shows(curvature, p.escape.enough)
     step = ops.where(found, 0.0, p.escape.search_step)
     x = ops.axpy(-step, bend, ahead)
     z = ops.axpy(1 + keep, x, ops.scale(-keep, direction))
     length = ops.norm(z) + ops.tiny(z)
-    before, behind = behind * extent / length, (1 + step * rate) * growth * extent / length
+    before, behind = behind * extent / length, (1 + step * seen.rate) * growth * extent / length
     growth = behind + keep * (behind - before)
     lowest = ops.where(curvature < lowest, curvature, lowest)
     x, z = ops.scale(radius / length, x), ops.scale(radius / length, z)
     after = Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, seen, leap)
     over = found | (steps + 1 >= p.escape.window)
-    phase = ops.where(growth > needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    grown = (growth > seen.needed) & (step > 0)  # no step is taken from what was found
+    phase = ops.where(grown, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 

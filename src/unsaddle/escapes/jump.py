@@ -76,7 +76,7 @@ def land(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     promise = ops.maximum(p.escape.decrease, 16 * ops.roundoff(s.x) * abs(leap.value))
     pays = lowest <= leap.value - promise
     move = ops.where(leap.unsure, 0.0, ops.where(pays, chosen, 0.0))
-    bent = e.curvature + e.sight.error <= -e.sight.curvature_tol / 2
+    bent = e.sight.shows(e.curvature)
     stays = ops.where(bent, JUMP_FAILED, TESTED)
     x, landed = ops.axpy(move, e.direction, s.x), move != 0  # then the search's vectors can go
     return s._replace(

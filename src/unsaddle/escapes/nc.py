@@ -86,19 +86,20 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_{t+1} = y_t - (|y_t|/(l r)) (g(x~ + r y_t/|y_t|) - g(x~))."""
-    e, (radius, error, curvature_tol, rate, needed, *_) = s.escape, s.escape.sight
+    e, seen = s.escape, s.escape.sight
     bend = ops.axpy(-1.0, e.gradient, gradient)  # r H y
-    curvature = ops.dot(e.direction, bend) / radius
-    found = curvature + error <= -p.escape.enough * curvature_tol
+    curvature = ops.dot(e.direction, bend) / seen.radius
+    found = seen.shows(curvature, p.escape.enough)
     step = ops.where(found, 0.0, p.escape.search_step)
-    y = ops.axpy(-step / radius, bend, e.direction)
+    y = ops.axpy(-step / seen.radius, bend, e.direction)
     length = ops.norm(y) + ops.tiny(y)
-    growth = e.growth * (1 + step * rate) / length
-    over = found | (e.steps + 1 >= p.escape.window)
+    growth = e.growth * (1 + step * seen.rate) / length
     lowest = ops.where(curvature < e.curvature, curvature, e.curvature)
     y = ops.scale(1 / length, y)
-    after = Memory(e.gradient, y, e.steps + 1, growth, lowest, e.sight, e.leap)
-    phase = ops.where(growth > needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    after = Memory(e.gradient, y, e.steps + 1, growth, lowest, seen, e.leap)
+    over = found | (e.steps + 1 >= p.escape.window)
+    grown = (growth > seen.needed) & (step > 0)  # no step is taken from what was found
+    phase = ops.where(grown, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 

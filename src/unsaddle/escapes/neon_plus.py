@@ -63,7 +63,7 @@ def verify(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     gap = ops.add(e.behind, -1.0, e.ahead)
     bend = ops.axpy(-1.0, e.gradient, gradient)
     curvature = ops.dot(gap, bend) / (e.sight.radius * ops.norm(gap))
-    found = curvature + e.sight.error <= -e.sight.curvature_tol / 2
+    found = e.sight.shows(curvature)
     kept = e._replace(
         direction=ops.switch(found, gap, e.direction),
         curvature=ops.where(found & (curvature < e.curvature), curvature, e.curvature),

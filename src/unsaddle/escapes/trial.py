@@ -87,7 +87,7 @@ def check(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     trial = tally(e.trial._replace(slope=slope), bend / seen.radius)
     over = trial.count >= p.escape.checks
     most = upper(ops, p, trial) + seen.error
-    real = most <= -p.escape.enough * seen.curvature_tol
+    real = most <= -p.escape.enough * seen.asked
     far = ops.maximum(p.escape.length, -p.escape.stretch * most / p.escape.hessian_lipschitz)
     jump = NO_TRIAL._replace(reach=ops.where(slope >= 0, -far, far))
     end = ops.where(e.probes < p.escape.probes, AGAIN, TESTED)
@@ -121,7 +121,7 @@ def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
     most = upper(ops, p, trial) + QUADRATURE * p.escape.hessian_lipschitz * abs(reach) ** 3
     pays = over & (most <= 0) & (trial.mean <= -p.escape.decrease)
     back = NO_TRIAL._replace(reach=-reach, turned=True)
-    bent = e.curvature + e.sight.error <= -e.sight.curvature_tol / 2
+    bent = e.sight.shows(e.curvature)
     end = ops.where(e.probes < p.escape.probes, AGAIN, ops.where(bent, JUMP_FAILED, TESTED))
     after = ops.where(pays, START, ops.where(turned, end, NEAR))
     return s._replace(

@@ -108,7 +108,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     there = there._replace(extent=seen.radius, sight=seen)
     taken = anc.search(ops, p._replace(escape=pace), s._replace(escape=there), value, gradient)
     steps = taken.escape
-    enough = steps.curvature + seen.error <= -p.escape.enough * seen.curvature_tol
+    enough = seen.shows(steps.curvature, p.escape.enough)
     after = e._replace(
         direction=ops.switch(steps.curvature < w.curvature, u, e.direction),
         window=steps,

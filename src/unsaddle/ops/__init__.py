@@ -24,6 +24,7 @@ is what ``dot`` returns. Every backend is a module with the same functions:
 ``against(shelf, k, x)``  inner products of x with the first k vectors of a shelf
 ``mix(shelf, k, c)``      their sum, weighted by c
 ``blank(x, k)``           room for k scalars; ``record(row, i, a)``, ``read(row, i)``
+``repeat(k, f, c)``       c <- f(j, c) for j = 0, ..., k - 1
 ``ritz(a, b, k)``         lowest eigenpair of the leading k x k part of a tridiagonal matrix
 ========================  ==========================================================================
 

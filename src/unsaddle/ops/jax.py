@@ -1,11 +1,14 @@
 """Vectors as pytrees of jax arrays; every function is pure and traces under ``jax.jit``."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 Vector = Any
+SIZES = 32, 128, 512  # of leading parts of a shelf
 
 sqrt = jnp.sqrt
 log = jnp.log
@@ -118,18 +121,28 @@ def pick(shelf: Vector, i: Any) -> Vector:
 
 def against(shelf: Vector, filled: Any, x: Vector) -> Any:
     """Inner products of x with the first vectors of a shelf, the other places zero."""
-    products = jax.tree.map(lambda rows, leaf: jnp.tensordot(rows, leaf, leaf.ndim), shelf, x)
-    return _leading(sum(jax.tree.leaves(products)), filled)
+
+    def products(size: int) -> Any:
+        parts = jax.tree.map(lambda u, v: jnp.tensordot(u[:size], v, v.ndim), shelf, x)
+        return jnp.pad(sum(jax.tree.leaves(parts)), (0, places - size))
+
+    places = len(jax.tree.leaves(shelf)[0])
+    return _leading(_enough(places, filled, products), filled)
 
 
 def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
     """Weighted sum of the first vectors of a shelf."""
-    return jax.tree.map(lambda rows: jnp.tensordot(_leading(weights, filled), rows, 1), shelf)
+    weights = _leading(weights, filled)
+
+    def mixed(size: int) -> Vector:
+        return jax.tree.map(lambda u: jnp.tensordot(weights[:size], u[:size], 1), shelf)
+
+    return _enough(len(weights), filled, mixed)
 
 
 def blank(like: Vector, places: int) -> Any:
     """Room for so many scalars, all zero."""
-    return jnp.zeros(places, _dtype(like))
+    return jnp.zeros(places, jnp.promote_types(_dtype(like), jnp.float32))
 
 
 def record(row: Any, i: Any, a: Any) -> Any:
@@ -142,16 +155,34 @@ def read(row: Any, i: Any) -> Any:
     return row[i]
 
 
+def repeat(count: int, body: Callable[[Any, Any], Any], carry: Any) -> Any:
+    """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""
+    return jax.lax.fori_loop(0, count, body, carry)
+
+
 def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
     """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-    places = jnp.arange(len(diagonal))
-    linked = jnp.where(places[:-1] + 1 < filled, beside[:-1], 0)
-    outside = jnp.where(places < filled, diagonal, jnp.inf)
-    largest = 1 + 3 * jnp.max(jnp.abs(_leading(diagonal, filled)) + jnp.abs(beside))
-    matrix = jnp.diag(jnp.minimum(outside, largest))
-    values, vectors = jnp.linalg.eigh(matrix + jnp.diag(linked, 1) + jnp.diag(linked, -1))
-    return values[0], vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
+    diagonal, beside = _leading(diagonal, filled), _leading(beside, filled)
+    outside = 1 + 3 * jnp.max(jnp.abs(diagonal) + jnp.abs(beside))
+    within = jnp.arange(len(diagonal)) < filled
+    linked = jnp.where(within[1:], beside[:-1], 0)
+
+    def lowest(size: int) -> tuple[Any, Any]:
+        matrix = jnp.diag(jnp.where(within, diagonal, outside)[:size])
+        above = jnp.diag(linked[: size - 1], 1)
+        values, vectors = jnp.linalg.eigh(matrix + above + above.T)
+        vector = vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
+        return values[0], jnp.pad(vector, (0, len(diagonal) - size))
+
+    return _enough(len(diagonal), filled, lowest)
 
 
 def _leading(row: Any, filled: Any) -> Any:
     return jnp.where(jnp.arange(len(row)) < filled, row, 0)
+
+
+def _enough(places: int, filled: Any, work: Callable[[int], Any]) -> Any:
+    """Work on the least of a few sizes that covers what is filled."""
+    sizes = [*(size for size in SIZES if size < places), places]
+    which = sum((filled > size for size in sizes[:-1]), jnp.int32(0))
+    return jax.lax.switch(which, [partial(work, size) for size in sizes])

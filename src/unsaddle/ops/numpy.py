@@ -1,6 +1,7 @@
 """Vectors as one-dimensional float arrays, updated in place through BLAS; scalars as floats."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,13 @@ def record(row: Vector, i: int, a: float) -> Vector:
 def read(row: Vector, i: int) -> float:
     """The scalar in place i."""
     return row.item(i)
+
+
+def repeat(count: int, body: Callable[[int, Any], Any], carry: Any) -> Any:
+    """carry <- body(j, carry) for j = 0, ..., count - 1."""
+    for j in range(count):
+        carry = body(j, carry)
+    return carry
 
 
 def ritz(diagonal: Vector, beside: Vector, filled: int) -> tuple[float, Vector]:

@@ -23,6 +23,7 @@ Vector = list[torch.Tensor]
 sqrt = math.sqrt
 log = math.log
 maximum = max
+repeat = host.repeat
 
 
 def dot(x: Vector, y: Vector) -> float:
