@@ -291,3 +291,32 @@ def test_a_descent_that_goes_round_in_floating_point_ends() -> None:
     third = lambda x: saddle_gradient(x / 3) / 3  # noqa: E731
     result = minimize(lambda x: saddle(x / 3), [1.0, 0.3], jac=third, method="pgd+nc", **known)
     assert result.outcome is Outcome.STALLED
+
+
+FAR, WIDE = {"place": 1e5}, {"radius": 10.0}  # in float32; over which the Hessian changes by 3 l
+
+
+@pytest.mark.parametrize(
+    ("method", "case"),
+    [
+        *((method, FAR) for method in ("pgd+nc", "ancgd", "agd+lanczos", "neon")),
+        *((method, WIDE) for method in ("pgd+nc", "ancgd")),
+    ],
+)
+def test_where_gamma_would_be_above_l_nothing_is_claimed(method: str, case: dict) -> None:
+    known = {"smoothness": 3.0, "hessian_lipschitz": 6.0, "tol": 1e-2, "max_gradients": LIMIT}
+    options = dict(case)
+    x0 = np.full(2, options.pop("place", 0.0), np.float32)
+    jac = lambda x: saddle_gradient(x - x0).astype(np.float32)  # noqa: E731
+    result = minimize(lambda x: saddle(x - x0), x0, jac=jac, method=method, **known, **options)
+    assert result.outcome is Outcome.BLIND
+    assert result.certificate.holds is None
+
+
+@pytest.mark.parametrize("method", ["pgd+nc", "ancgd", "auto"])
+def test_a_certificate_that_rules_out_little_says_so(method: str) -> None:
+    known = {} if method == "auto" else {"smoothness": 3.0, "hessian_lipschitz": 6.0}
+    wide = {"curvature_tol": 1.9, **known}
+    result = minimize(saddle, [0.0, 1.0], jac=saddle_gradient, method=method, **wide)
+    assert result.success
+    assert "weak" in result.certificate.note

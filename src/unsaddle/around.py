@@ -29,6 +29,7 @@ from unsaddle.kernel import (
     compose,
     iterate,
 )
+from unsaddle.methods import FINEST
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
 from unsaddle.stepper import Closure, Stepper, check, torch
@@ -208,7 +209,7 @@ class Escape(Stepper):
             self.parameters = self.parameters._replace(escape=shorter)
             return state._replace(phase=MEASURE)
         delta, spent = settings.failure_probability, state.escape.steps
-        self.certificate = search.certificate(ops, state, delta, spent)
+        self.certificate = search.read(ops, state, delta, spent)
         word = "certified" if state.phase == CERTIFIED else "stay"
         log.info("%s %d: %s", word, state.episode, self.certificate)
         return state._replace(
@@ -250,7 +251,7 @@ def certify(
             found = _estimate(closure, at, ops.keep(gradient), seed)
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
             spent += 2 * search.PROBES
-        gamma = curvature_tol or search.FINEST * smoothness
+        gamma = curvature_tol or FINEST * smoothness
         delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
         settings = search.settings(ops, "anc", x, smoothness, hessian_lipschitz, gamma, delta)
         solver, parameters = compose(gd, anc), Parameters(0.0, None, settings)
@@ -263,7 +264,7 @@ def certify(
             )
     finally:
         ops.copy(at, x)
-    return search.certificate(ops, state, failure_probability, spent + state.escape.steps)
+    return search.read(ops, state, failure_probability, spent + state.escape.steps)
 
 
 def _look(closure: Closure, at: Vector, point: Vector) -> Vector:

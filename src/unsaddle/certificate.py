@@ -18,10 +18,10 @@ stop whenever it likes. Neither l nor rho enters; step sizes that are too long o
 
 smallest at r = 2 sqrt(e_g/rho), where unit is the roundoff, or the relative error of a gradient
 that is itself made of differences. Curvature below 4 e cannot be seen: gamma is raised to it, and
-the certificate says so. An adversary may hide the component along u at the rate e sqrt(2n/pi)/delta
-per step; where that is at most gamma/4 it is subtracted from gamma in the recursion, and the
-certificate is *rigorous*. Elsewhere e itself is subtracted: *practical*, as rounding does not
-conspire.
+the certificate says so; where that is above l nothing is claimed. An adversary may hide the
+component along u at the rate e sqrt(2n/pi)/delta per step; where that is at most gamma/4 it is
+subtracted from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself is
+subtracted: *practical*, as rounding does not conspire.
 
 **Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
 """
@@ -42,9 +42,10 @@ class Sight(NamedTuple):
     rate: Scalar  # the curvature that the growth counts with
     needed: Scalar  # the growth that certifies
     asked: Scalar  # gamma, before floating point had its say
+    smoothness: Scalar  # l, as far as it is known
 
 
-NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def sight(
@@ -84,7 +85,7 @@ def sight(
     needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
     rigorous = error * needed <= curvature_tol / 4
     rate = curvature_tol - ops.where(rigorous, error * needed, error)
-    return Sight(radius, error, curvature_tol, rate, needed, asked)
+    return Sight(radius, error, curvature_tol, rate, needed, asked, smoothness)
 
 
 def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar) -> Sight:
@@ -115,6 +116,11 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         failure_probability=settings.failure_probability,
         unit=unit,
     )
+
+
+def vacuous(ops: Ops, seen: Sight) -> Scalar:
+    """Say whether gamma had to be raised above l, so that a claim would say nothing."""
+    return seen.curvature_tol > ops.maximum(seen.asked, seen.smoothness)
 
 
 def _rounding(

@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from unsaddle.certificate import Certificate, rounded_up
+from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
 from unsaddle.driver import BudgetError, Look, Run
-from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -15,10 +14,7 @@ from unsaddle.escapes.stride import MEASURE
 from unsaddle.hints import SEARCHED, knowing
 from unsaddle.kernel import (
     BEGIN,
-    BLIND,
-    CERTIFIED,
     GRADIENT,
-    TESTED,
     Outcome,
     Parameters,
     Part,
@@ -29,22 +25,12 @@ from unsaddle.methods import ENOUGH, FINEST
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle, point, whole
+from unsaddle.search import largest, read
 from unsaddle.theory import check
 from unsaddle.words import nearest
 
 SEARCHES: dict[str, Part] = {"lanczos": lanczos, "anc": anc, "nc": nc}
 SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by
-WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
-NOTES = {
-    True: "rigorous against any gradient error up to the floor.",
-    False: "practical: gradient errors are rounding, not malice.",
-}
-
-WHY = {
-    BLIND: "The gradient is too noisy for its differences to show any curvature.",
-    TESTED: "The search ended undecided.",
-    MEASURE: "The search ended undecided.",
-}
 
 
 @knowing(SEARCHED)
@@ -131,7 +117,7 @@ def find_negative_curvature(
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
         raise NotFiniteError("grad returned NaN or infinity")
-    return read_search(run.state, failure_probability, run.oracle.gradients)
+    return read(ops, run.state, failure_probability, run.oracle.gradients)
 
 
 def look_around(
@@ -214,7 +200,7 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
         The settings.
     """
     e, seen = state.escape, state.escape.sight
-    smoothness = max(SPREAD * _largest(e), 4 * seen.error, ops.sqrt(ops.tiny(state.x)))
+    smoothness = max(SPREAD * largest(ops, e), 4 * seen.error, ops.sqrt(ops.tiny(state.x)))
     gamma = min(float(seen.curvature_tol), smoothness)
     rate = smoothness / gamma
     decades = math.log(10 * seen.needed * (1 + state.episode) ** 2)
@@ -231,52 +217,4 @@ def follow(state: State, method: str, failure_probability: float) -> Any:
         smoothness=smoothness,
         hessian_lipschitz=(2 * seen.error + e.strange) / seen.radius + ops.tiny(state.x),
         **friction,
-    )
-
-
-def _largest(e: Any) -> float:
-    """Bound the largest curvature that Lanczos has met, by the rows of its matrix."""
-    k = e.steps
-    row = abs(e.diagonal[:k]) + e.beside[:k]
-    row[1:] += e.beside[: k - 1]
-    return float(row.max(initial=0.0))
-
-
-def read_search(state: State, failure_probability: float, gradients: int) -> Certificate:
-    """Say what a search has shown.
-
-    Args:
-        state: In which it ended.
-        failure_probability: Over the whole run.
-        gradients: That it took.
-
-    Returns:
-        The certificate.
-    """
-    e, seen = state.escape, state.escape.sight
-    refuted = e.curvature + seen.error <= -seen.curvature_tol / 2
-    holds = True if state.phase == CERTIFIED else False if refuted else None
-    notes = [WHY.get(state.phase, "The budget did not suffice.")]
-    if holds is not None:
-        kind = "Lanczos" if isinstance(e, krylov.Memory) else "Growth"
-        mode = NOTES[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
-        notes = [f"{kind} certificate, {mode}"] if holds else []
-    if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
-        notes.append(
-            f"curvature_tol was raised from {seen.asked:.3g} to {rounded_up(seen.curvature_tol)}: "
-            "floating point cannot see less."
-        )
-    if holds and hasattr(e, "basis") and seen.curvature_tol > WEAK * _largest(e):
-        notes.append(f"It is weak: the largest curvature met is {_largest(e):.3g}.")
-    lowest = e.curvature
-    if lowest == math.inf and isinstance(e, krylov.Memory) and e.steps:
-        lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
-    return Certificate(
-        holds=holds,
-        curvature_tol=float(seen.curvature_tol) or math.nan,
-        failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
-        curvature=float(lowest),
-        direction=e.direction / ops.norm(e.direction) if holds is False else None,
-        gradients=gradients,
-        note=" ".join(notes),
     )

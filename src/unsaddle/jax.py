@@ -33,11 +33,11 @@ from unsaddle.loops import (
     status,
     tree,
 )
-from unsaddle.methods import STOCHASTIC, find, override
+from unsaddle.methods import FINEST, STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
-from unsaddle.search import FINEST, PROBES, SEARCHES, estimate, settings, steps
+from unsaddle.search import PROBES, SEARCHES, estimate, settings, steps
 from unsaddle.words import nearest
 
 __all__ = [

@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
             curvature=float(self.curvature),
             direction=self.direction if holds is False else None,
             gradients=int(self.gradients),
-            note=KINDS[bool(self.rigorous)] if holds else "",
+            note=KINDS[bool(self.rigorous)].capitalize() if holds else "",
         )
 
 

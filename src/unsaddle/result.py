@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
-from unsaddle.certify import follow, look_around, read_search, search
+from unsaddle.certify import follow, look_around, search
 from unsaddle.checkpoint import Checkpoint
 from unsaddle.driver import Best, BudgetError, Look, Run
 from unsaddle.escapes import krylov
@@ -21,6 +21,7 @@ from unsaddle.kernel import CERTIFIED, GRADIENT, VALUE, Outcome, State
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, point
+from unsaddle.search import read
 
 STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
@@ -86,7 +87,7 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
         run.gradient = None  # of use to nobody, and as long as x
     searched = run.oracle.gradients - run.begun
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
-        certificate = read_search(ended, request.failure_probability, searched)
+        certificate = read(ops, ended, request.failure_probability, searched)
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
@@ -238,7 +239,7 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
     found, run.state, run.parameters, run.phases = run.state, tested, own, phases
     if end in CUT_SHORT:
         return end, undecided(request)
-    certificate = read_search(found, delta, run.oracle.gradients - before)
+    certificate = read(ops, found, delta, run.oracle.gradients - before)
     if full and certificate.holds is False:
         known = tested.escape._replace(
             direction=certificate.direction,

@@ -4,20 +4,26 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from unsaddle.certificate import Certificate
+from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.escapes.anc import anc
+from unsaddle.escapes.jump import MEASURE
 from unsaddle.escapes.nc import nc
-from unsaddle.kernel import CERTIFIED, TESTED, Ops, Part, Scalar, State, Vector
+from unsaddle.kernel import BLIND, CERTIFIED, TESTED, Ops, Part, Scalar, State, Vector
 from unsaddle.methods import ENOUGH
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
 PROBES = 4  # power steps, two gradients each, that estimate l and rho
 MARGIN = 1.5  # what the estimate of l is multiplied by
 VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
-FINEST = 1e-4  # default curvature_tol, as a share of l
+WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
 KINDS = {
-    True: "Rigorous against any gradient error up to the floor.",
-    False: "Practical: gradient errors are taken to be rounding, not malice.",
+    True: "rigorous against any gradient error up to the floor.",
+    False: "practical: gradient errors are rounding, not malice.",
+}
+WHY = {
+    BLIND: "The gradient is too noisy for its differences to show any curvature.",
+    TESTED: "The search ended undecided.",
+    MEASURE: "The search ended undecided.",
 }
 
 
@@ -98,7 +104,7 @@ def steps(escape: Any) -> Scalar:
     return escape.window.steps if hasattr(escape, "window") else escape.steps
 
 
-def certificate(ops: Ops, state: State, failure_probability: float, gradients: int) -> Certificate:
+def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> Certificate:
     """Say what a search has shown.
 
     Args:
@@ -110,25 +116,43 @@ def certificate(ops: Ops, state: State, failure_probability: float, gradients: i
     Returns:
         The certificate.
     """
-    e, seen = state.escape, state.escape.sight
-    bent = e.curvature + seen.error <= -seen.curvature_tol / 2
-    refuted = bent and state.phase != TESTED
+    e, seen, krylov = state.escape, state.escape.sight, hasattr(state.escape, "basis")
+    refuted = e.curvature + seen.error <= -seen.curvature_tol / 2 and state.phase != TESTED
     holds = True if state.phase == CERTIFIED else False if refuted else None
-    notes = [KINDS[seen.error * seen.needed <= seen.curvature_tol / 4]] if holds else []
+    kind = KINDS[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
+    notes = {
+        True: [f"{'Lanczos' if krylov else 'Growth'} certificate, {kind}"],
+        False: [],
+        None: [WHY.get(state.phase, "The budget did not suffice.")],
+    }[holds]
     if seen.curvature_tol > seen.asked + 2 * ops.tiny(state.x):
         notes.append(
-            f"curvature_tol was raised from {seen.asked:.3g} to {seen.curvature_tol:.3g}: "
+            f"curvature_tol was raised from {seen.asked:.3g} to {rounded_up(seen.curvature_tol)}: "
             "floating point cannot see less."
         )
+    met = largest(ops, e)
+    if holds and seen.curvature_tol > WEAK * met:
+        notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
     lowest = e.curvature
-    if lowest == math.inf and hasattr(e, "basis") and e.steps:
+    if lowest == math.inf and krylov and e.steps:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,
-        curvature_tol=seen.curvature_tol or math.nan,
+        curvature_tol=float(seen.curvature_tol) or math.nan,
         failure_probability={True: failure_probability, False: 0.0, None: 1.0}[holds],
-        curvature=lowest,
+        curvature=float(lowest),
         direction=ops.times(1 / ops.norm(e.direction), e.direction) if holds is False else None,
         gradients=gradients,
         note=" ".join(notes),
+    )
+
+
+def largest(ops: Ops, e: Any) -> float:
+    """Bound the largest curvature that Lanczos has met by the rows of its matrix; else give l."""
+    if not hasattr(e, "basis"):
+        return float(e.sight.smoothness)
+    rows = range(int(e.steps))
+    beside = [0.0, *(float(ops.read(e.beside, i)) for i in rows)]
+    return max(
+        (abs(float(ops.read(e.diagonal, i))) + beside[i] + beside[i + 1] for i in rows), default=0.0
     )

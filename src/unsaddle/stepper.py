@@ -272,7 +272,7 @@ class Stepper(torch.optim.Optimizer):
             self.outcome = ENDS[state.phase]
             if hasattr(state.escape, "sight") and state.phase not in (STALLED, UNBOUNDED):
                 delta = self.parameters.escape.failure_probability
-                self.certificate = search.certificate(ops, state, delta, search.steps(state.escape))
+                self.certificate = search.read(ops, state, delta, search.steps(state.escape))
         return state
 
     def _place(self) -> None:

@@ -17,10 +17,11 @@ Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest, vacuous
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -86,7 +87,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         sight=seen,
         leap=NO_LEAP,
     )
-    return s._replace(escape=search, phase=SEARCH)
+    return s._replace(escape=search, phase=ops.where(vacuous(ops, seen), BLIND, SEARCH))
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -97,7 +98,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
     zeta, direction, ahead, extent, steps, growth, behind, lowest, seen, leap = s.escape
-    radius, error, curvature_tol, rate, needed, _ = seen
+    radius, error, curvature_tol, rate, needed, *_ = seen
     keep = 1 - p.escape.search_friction
     bend = ops.axpy(-1.0, zeta, gradient)  # H (z - x~)
     curvature = ops.dot(ahead, bend) / extent**2

@@ -9,16 +9,18 @@ Differences from the paper:
 2. The window ends early when the growth certificate holds, which makes x~ the answer, and when a
    Rayleigh quotient of at most -``enough`` gamma is measured, which makes that y_t the direction.
    With ``enough`` infinite and no certificate the window is as printed.
-3. r is never below what floating point needs to see the difference of two gradients.
+3. r is never below what floating point needs to see the difference of two gradients; where even
+   that shows nothing, gamma having to be above l, the search does not begin.
 """
 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest, vacuous
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -66,6 +68,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Draw y_0 ~ Unif(B(r)), of which only the direction counts."""
     s = s._replace(episode=s.episode + 1)
+    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
     y = ball(ops, s)
     search = Memory(
         gradient=ops.hold(gradient),
@@ -73,10 +76,10 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         steps=0,
         growth=1.0,
         curvature=inf,
-        sight=sharpest(ops, p.escape, s.x, gradient, s.episode),
+        sight=seen,
         leap=NO_LEAP,
     )
-    return s._replace(escape=search, phase=SEARCH)
+    return s._replace(escape=search, phase=ops.where(vacuous(ops, seen), BLIND, SEARCH))
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -86,7 +89,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_{t+1} = y_t - (|y_t|/(l r)) (g(x~ + r y_t/|y_t|) - g(x~))."""
-    e, (radius, error, curvature_tol, rate, needed, _) = s.escape, s.escape.sight
+    e, (radius, error, curvature_tol, rate, needed, *_) = s.escape, s.escape.sight
     bend = ops.axpy(-1.0, e.gradient, gradient)  # r H y
     curvature = ops.dot(e.direction, bend) / radius
     found = curvature + error <= -p.escape.enough * curvature_tol

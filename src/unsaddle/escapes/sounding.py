@@ -14,7 +14,7 @@ Choices:
 
 from math import inf
 
-from unsaddle.certificate import NO_SIGHT, Sight, sight
+from unsaddle.certificate import NO_SIGHT, Sight, sight, vacuous
 from unsaddle.kernel import (
     BEGIN,
     BLIND,
@@ -91,8 +91,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
     dark = ops.where(nothing, c.noise > 0, 2 * least > local)
-    empty = (seen.curvature_tol > ops.maximum(asked, smoothness)) & (smoothness > 0)
-    blind = (hides & dark) | empty  # a gamma above l would say nothing
+    blind = (hides & dark) | (vacuous(ops, seen) & (smoothness > 0))
     ends = worse & (e.pace > 1) & (2 * least <= local)
     pace = ops.where(turns, 4.0, e.pace)
     ahead = ops.where(turns, 16 * r, e.pace * r)
