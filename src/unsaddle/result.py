@@ -91,7 +91,7 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
     at, outcome = _settle(run, outcome, request)
     if outcome is Outcome.NOT_FINITE:
         certificate = undecided(request)
-    if outcome in CUT_SHORT:
+    if outcome in (*CUT_SHORT, Outcome.UNBOUNDED):
         at = _lowest(run, outcome, request)
     run.begun = run.oracle.gradients - searched  # reporting is no part of a search
     return _result(run, request, outcome, certificate, at)
@@ -284,7 +284,8 @@ def _value(run: Run, x: Vector, limit: float) -> float:
 def _lowest(run: Run, outcome: Outcome, request: Request) -> Best:
     """Give the lowest point of a run cut short: of those with values, the iterate and x0."""
     iterate = run.iterate.x
-    if outcome is not Outcome.INTERRUPTED and run.oracle.jac is not True:
+    futile = outcome is Outcome.NOT_FINITE and not run.names  # x0 itself is not to be had
+    if not (futile or outcome is Outcome.INTERRUPTED or run.oracle.jac is True):
         for x in (iterate, point(request.start)):
             with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
                 _value(run, x, math.inf)

@@ -134,7 +134,7 @@ def read(ops: Ops, state: State, failure_probability: float, gradients: int) -> 
     if holds and seen.curvature_tol > WEAK * met:
         notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
     lowest = e.curvature
-    if lowest == math.inf and krylov and e.steps:
+    if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
     return Certificate(
         holds=holds,

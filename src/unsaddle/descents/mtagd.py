@@ -106,7 +106,8 @@ def learn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     d, inside = s.descent, value < inf
     th = d.k / (d.k + 1)
     change = ops.maximum(d.change, bound(ops, s, th, value, gradient))
-    over = ((d.k + 1.0) ** 5 * change**2 * d.path > d.smoothness**2) | (value == inf)
+    most = d.smoothness * d.smoothness  # a square written out overflows to inf, not to an error
+    over = ((d.k + 1.0) ** 5 * change * change * d.path > most) | (value == inf)
     arrived = (ops.norm(gradient) <= s.tolerance) & (value <= d.top + error(ops, s))
     less = ops.where(inside, LESS, MORE) * d.smoothness
     weight = 1 + th * d.weight

@@ -25,6 +25,7 @@ from unsaddle.escapes.sounding import FIRST, HALF, SEARCH, SOUNDING, aim, probe
 from unsaddle.escapes.stride import MEASURE, PHASES
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -116,7 +117,8 @@ def onward(ops: Ops, p: Parameters, s: State, e: Memory) -> Scalar:
     dips = (e.dip < 0) & (p.escape.curvature_tol == 0)
     certified = ops.where(clear, ops.where(dips, FOUND, CERTIFIED), AGAIN)
     undecided = ops.where(over, TESTED, SEARCH)
-    return ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
+    onto = ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
+    return ops.where(e.beta < inf, onto, BLIND)  # differences that overflow show nothing
 
 
 def ritz(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
