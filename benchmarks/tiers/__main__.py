@@ -28,7 +28,7 @@ def harmless() -> Iterator[Row]:
     """Tier 1: as a user of L-BFGS-B would start."""
     for problem in cutest():
         yield own(problem, 0)
-        yield from (peer(problem, 0, method) for method in (MEMORY, *RIVALS))
+        yield from (peer(problem, 0, method) for method in (*RIVALS, MEMORY))
 
 
 def escaping() -> Iterator[Row]:

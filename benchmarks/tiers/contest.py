@@ -102,7 +102,7 @@ def own(problem: Problem, seed: int, method: str = "auto") -> Row:
         float(np.linalg.norm(problem.gradient(result.x))),
         *spectrum(problem, result.x),
         float(result.fun),
-        result.certificate.curvature_tol,
+        result.certificate.curvature_tol if result.success else None,
         oracle.values,
         oracle.gradients,
         before,
@@ -138,6 +138,7 @@ def peer(problem: Problem, seed: int, method: str, limit: int = LIMIT) -> Row:
             x, outcome = oracle.x, "BUDGET"
         except (ArithmeticError, RuntimeError, ValueError) as error:
             x, outcome = oracle.x, type(error).__name__
+    seconds = time.perf_counter() - began
     return Row(
         problem.name,
         problem.n,
@@ -154,7 +155,7 @@ def peer(problem: Problem, seed: int, method: str, limit: int = LIMIT) -> Row:
         0,
         None,
         0,
-        time.perf_counter() - began,
+        seconds,
         "",
     )
 

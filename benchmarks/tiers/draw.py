@@ -61,7 +61,7 @@ def curves(
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(
-        2, 2, figsize=(9.5, 6.4), sharex=True, sharey=True, layout="constrained"
+        2, 2, figsize=(10, 6.4), sharex=True, sharey=True, layout="constrained"
     )
     for axes, (family, lines) in zip(panels.flat, sorted(families.items()), strict=True):
         for name, points in lines.items():
@@ -76,6 +76,7 @@ def curves(
     figure.suptitle(title)
     figure.supxlabel("n")
     figure.supylabel("gradients")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right center")
+    names = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside right center", frameon=False)
     figure.savefig(file, dpi=110)
     plt.close(figure)

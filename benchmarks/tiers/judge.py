@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, cholesky_banded
 
 from .oracle import Array, Problem
 
-HALVINGS = 60
+HALVINGS = 45
 
 
 class Banded(NamedTuple):
