@@ -161,3 +161,11 @@ def test_a_resumed_run_claims_nothing_that_was_not_asked_for(stricter: dict[str,
     assert minimize(fun, [1.0, 0.2], jac=jac, state=state, **given).success
     with pytest.raises(ValueError, match=f"pass the same {next(iter(stricter))}"):
         minimize(fun, [1.0, 0.2], jac=jac, state=state, **given | stricter)
+
+
+def test_a_file_holds_no_more_than_was_used(tmp_path: Path) -> None:
+    """Lanczos has room for hundreds of vectors; until they are there they are not written."""
+    n, path = 2000, tmp_path / "run.npz"
+    stopped = minimize(lambda x: x @ x, np.ones(n), jac=lambda x: 2 * x, max_gradients=1)
+    save(stopped.state, path)
+    assert path.stat().st_size < 30 * 8 * n

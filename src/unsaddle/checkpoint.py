@@ -99,7 +99,11 @@ def _leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
         for field in tree._fields:
             yield from _leaves(f"{name}.{field}".lstrip("."), getattr(tree, field))
     elif tree is not None:
-        yield name, np.asarray(tree)
+        leaf = np.asarray(tree)
+        if leaf.ndim > 1:
+            yield f"{name}.places", np.asarray(len(leaf))
+            leaf = leaf[: _used(leaf)]
+        yield name, leaf
 
 
 def _fill(name: str, form: Any, leaves: dict[str, Any]) -> Any:
@@ -110,4 +114,25 @@ def _fill(name: str, form: Any, leaves: dict[str, Any]) -> Any:
     if form is None:
         return None
     leaf = leaves[name]
+    if leaf.ndim > 1:
+        return _onto(leaves[f"{name}.places"], leaf)
     return leaf if leaf.ndim else leaf.item()
+
+
+def copied(tree: Any) -> Any:
+    """Copy every vector of nested named tuples, and of every shelf of vectors what is in use."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy() if tree.ndim == 1 else _onto(len(tree), tree[: _used(tree)])
+    return type(tree)(*map(copied, tree)) if isinstance(tree, tuple) else tree
+
+
+def _used(shelf: Vector) -> int:
+    """How many vectors of a shelf there are before all are zero."""
+    return int(np.max(np.flatnonzero(shelf.any(axis=1)), initial=-1)) + 1
+
+
+def _onto(places: Any, rows: Vector) -> Vector:
+    """Put vectors onto a shelf, whose other places take no memory until they are used."""
+    shelf = np.zeros((int(places), *rows.shape[1:]), rows.dtype)
+    shelf[: len(rows)] = rows
+    return shelf

@@ -46,7 +46,7 @@ class Oracle:
         if fun is not None and not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         self.noise = 0.0
-        scheme = jac if isinstance(jac, str) else "" if jac else "2-point"
+        scheme = jac if isinstance(jac, str) else "" if jac else "3-point"
         if fun is not None and scheme in NUMERICAL:
             jac, self.noise = self._numerical(fun, scheme, x0)
         if not callable(jac) and (fun is None or jac is not True):

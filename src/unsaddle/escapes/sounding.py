@@ -57,8 +57,8 @@ def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=WHOLE)
 
 
-def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """See how large the curvature is and how it changes; choose gamma; shorten r if need be."""
+def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Sight, Scalar, Scalar]:
+    """What can be seen with r, gamma being sqrt(rho eps) if not given; |H v_1|; and rho."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     bend = ops.add(gradient, -1.0, e.gradient)
     short = ops.add(e.aside, -1.0, e.gradient)
@@ -67,12 +67,13 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     smoothness = ops.maximum(ops.maximum(c.smoothness, met), local)
     change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
     rho = ops.maximum(c.hessian_lipschitz, change)
+    hazy = (c.noise > 0) & (changing > 4 * rho)  # to a descent noise looks like change
+    changing = ops.where(hazy, 4 * rho, changing)
     known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, ops.maximum(rho, changing))
     own = ops.sqrt(known * p.tolerance)
     coarse = (c.finest > 0) & (own > COARSEST * local)
     own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
     asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
-    gamma = ops.maximum(asked, e.floor)
     seen = sight(
         ops,
         s.x,
@@ -81,11 +82,18 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         radius=r,
         smoothness=smoothness,
         hessian_lipschitz=rho,
-        curvature_tol=gamma,
+        curvature_tol=ops.maximum(asked, e.floor),
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
-    )._replace(asked=asked)
-    bending = rho * r / 2
+    )
+    return seen._replace(asked=asked), local, rho
+
+
+def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Search with this r, or look with a shorter one, if bending hides gamma, or a longer one."""
+    e, c, r = s.escape, p.escape, s.escape.sight.radius
+    seen, local, rho = discern(ops, p, s, gradient)
+    bending, gamma = rho * r / 2, ops.maximum(seen.asked, e.floor)
     rounding = seen.error - bending
     share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
     nothing = local == 0  # or a gradient too coarse for r
@@ -94,7 +102,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
     dark = ops.where(nothing, c.noise > 0, 2 * least > local)
-    blind = (hides & dark) | (vacuous(ops, seen) & (smoothness > 0))
+    blind = (hides & dark) | (vacuous(ops, seen) & (seen.smoothness > 0))
     ends = worse & (e.pace > 1) & (2 * least <= local)
     bends = ops.maximum(bending, ops.tiny(s.x))
     clear = ops.maximum(share * gamma / (8 * bends), ops.sqrt(rounding / bends))
