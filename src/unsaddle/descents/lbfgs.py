@@ -17,7 +17,7 @@ Choices:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.descents.pairs import PAIRS, memory, steer
+from unsaddle.descents.pairs import HAZE, PAIRS, haze, learn, memory, steer
 from unsaddle.descents.wolfe import accepts, along, clean, narrow
 from unsaddle.kernel import (
     BOTH,
@@ -38,8 +38,7 @@ from unsaddle.kernel import (
 )
 
 TRY = 2
-TRIES, IDLE, FADE = 20, 10, 0.9
-HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
+TRIES, IDLE = 20, 10
 
 
 class Settings(NamedTuple):
@@ -87,30 +86,14 @@ def trial(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Take the step where the Wolfe conditions hold, else try another t."""
-    d, line = s.descent, s.descent.line
+    d, line, left = s.descent, s.descent.line, s.left - 1
+    noise = haze(ops, d)
     slope = ops.dot(gradient, d.direction)
-    noise = 8 * ops.roundoff(s.x) * abs(d.value)  # of an infinite trial too
-    seen = clean(ops, line, value, slope, HAZE * noise)
+    seen = clean(ops, line, value, slope, noise)
     taken = accepts(line, seen, slope)
-    bend = ops.add(gradient, -1.0, d.gradient)
-    step = ops.times(line.t, d.direction)
-    i, product = d.count % PAIRS, ops.dot(step, bend)
-    length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
-    error = abs(value - d.value - line.t * (slope + line.slope) / 2)
-    change = ops.where(error > HAZE * noise, 12 * error / length / length / length, 0.0)
-    left = s.left - 1
-    idle = ops.where(d.value - value > noise, 0, d.idle + 1)
-    after = d._replace(
-        gradient=ops.switch(taken, ops.keep(gradient), d.gradient),
-        steps=ops.put(d.steps, i, ops.switch(taken, step, ops.keep(ops.pick(d.steps, i)))),
-        bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
-        products=ops.record(d.products, i, ops.where(taken, product, ops.read(d.products, i))),
-        count=ops.where(taken, d.count + 1, d.count),
-        value=ops.where(taken, value, d.value),
-        line=narrow(ops, line, seen, slope),
-        idle=ops.where(taken, idle, d.idle),
-        curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
-        change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),
+    idle = ops.where(d.value - value > noise / HAZE, 0, d.idle + 1)
+    after = learn(ops, d, value, gradient, slope, taken)._replace(
+        line=narrow(ops, line, seen, slope), idle=ops.where(taken, idle, d.idle)
     )
     onward = ops.where(
         left <= 0,
@@ -119,7 +102,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     )
     endless = (line.high == inf) & (value < line.low_value)
     best, over = after.line.low, line.tries + 1 >= TRIES
-    anew = (d.count > 0) | (d.value - after.line.low_value > HAZE * noise)
+    anew = (d.count > 0) | (d.value - after.line.low_value > noise)
     gives_up = ops.where(endless, UNBOUNDED, ops.where(anew, START, STALLED))
     again = ops.where(over, gives_up, TRY)
     t = ops.where(taken, line.t, ops.where(over & (gives_up == START), best, 0.0))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from unsaddle.descents.wolfe import Line, along
 from unsaddle.kernel import Ops, Scalar, Vector
 
-PAIRS = 20
+PAIRS, FADE = 20, 0.9
+HAZE = 2.0**16  # how much more noise than rounding of its value a function may have
 
 
 class Memory(NamedTuple):
@@ -41,6 +42,33 @@ def memory(ops: Ops, x: Vector) -> Memory:
     zero, room, row = ops.times(0.0, x), ops.shelf(x, PAIRS), ops.blank(x, PAIRS)
     line = along(0.0, 0.0, 0.0)
     return Memory(zero, zero, room, ops.times(0.0, room), row, 0, inf, line, 0, 0.0, 0.0)
+
+
+def learn(
+    ops: Ops, d: Memory, value: Scalar, gradient: Vector, slope: Scalar, taken: Scalar
+) -> Memory:
+    """Keep s = t d and y = g(x + s) - g(x), and how the curvature is, and changes, along s."""
+    line = d.line
+    bend, step = ops.add(gradient, -1.0, d.gradient), ops.times(line.t, d.direction)
+    i, product = d.count % PAIRS, ops.dot(step, bend)
+    length, rise = ops.maximum(ops.norm(step), ops.tiny(step)), ops.norm(bend)
+    error = abs(value - d.value - line.t * (slope + line.slope) / 2)
+    change = ops.where(error > haze(ops, d), 12 * error / length / length / length, 0.0)
+    return d._replace(
+        gradient=ops.switch(taken, ops.keep(gradient), d.gradient),
+        steps=ops.put(d.steps, i, ops.switch(taken, step, ops.keep(ops.pick(d.steps, i)))),
+        bends=ops.put(d.bends, i, ops.switch(taken, bend, ops.keep(ops.pick(d.bends, i)))),
+        products=ops.record(d.products, i, ops.where(taken, product, ops.read(d.products, i))),
+        count=ops.where(taken, d.count + 1, d.count),
+        value=ops.where(taken, value, d.value),
+        curvature=ops.where(taken, ops.maximum(rise / length, FADE * d.curvature), d.curvature),
+        change=ops.where(taken, ops.maximum(change, FADE * d.change), d.change),
+    )
+
+
+def haze(ops: Ops, d: Memory) -> Scalar:
+    """The noise that f is allowed to have; of an infinite trial too."""
+    return HAZE * 8 * ops.roundoff(d.gradient) * abs(d.value)
 
 
 def steer(ops: Ops, d: Memory) -> Vector:
