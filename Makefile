@@ -1,12 +1,13 @@
 # make test         everything that CI checks, in a virtual environment of its own
 # make reproduce    the paper's figures and claims, as report/index.html
-# make bench        the cost table, docs/cost.md
-# make bench-tiers  docs/benchmark.md; tier 1 needs sif2jax: make bench-tiers TIERS='1 2 3'
+# make bench        both of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
+# make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
+# make bench-cost   what a step costs: docs/cost.md; on torch and JAX as docs/backends.md, printed
 PYTHON ?= python3
 BIN := .venv/bin
-TIERS ?= 2 3
+TIERS ?= 1 2 3
 
-.PHONY: test browser lint bench bench-tiers reproduce clean
+.PHONY: test browser lint bench bench-tiers bench-cost reproduce clean
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2
@@ -21,11 +22,14 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-bench: .venv/ready
-	$(BIN)/python benchmarks/cost.py --output docs/cost.md
+bench: bench-tiers bench-cost
 
-bench-tiers: .venv/ready
-	$(BIN)/python -m benchmarks.tiers $(TIERS) --output docs/benchmark.md
+bench-tiers: .venv/bench
+	$(BIN)/python -m benchmarks.tiers $(TIERS)
+
+bench-cost: .venv/ready
+	$(BIN)/python benchmarks/cost.py --output docs/cost.md
+	$(BIN)/python benchmarks/backends.py
 
 reproduce: .venv/ready
 	$(BIN)/unsaddle reproduce all --output report
@@ -33,6 +37,10 @@ reproduce: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv/bench: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
 clean:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.tiers.contest import OURS, PEERS, RIVALS, TOL, own, peer, spectrum
+from benchmarks.tiers.contest import OURS, PEERS, RIVALS, TOL, own, peer
+from benchmarks.tiers.judge import Banded, fewest, spectrum
 from benchmarks.tiers.oracle import Oracle, Problem, SpentError
-from benchmarks.tiers.problems import FAMILIES, cluster, escape, phase_retrieval
+from benchmarks.tiers.problems import FAMILIES, cluster, complex_step, escape, phase_retrieval
 
 PROBLEMS = escape()
 each = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
@@ -31,6 +32,32 @@ def test_gradient_of_a_family(family) -> None:
     x = np.random.default_rng(0).standard_normal(7)
     assert differences(problem.value, x) == pytest.approx(problem.gradient(x), rel=1e-8, abs=1e-9)
     assert not problem.gradient(problem.start(0)).any()
+
+
+@pytest.mark.parametrize("n", [3, 4, 7, 8, 50])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family(2).name)
+def test_the_judge_of_a_family_has_its_hessian(family, n) -> None:
+    problem = family(n)
+    x = np.random.default_rng(n).standard_normal(n)
+    values = np.linalg.eigvalsh(complex_step(problem.gradient, x))
+    assert isinstance(problem.hessian(x), Banded)
+    assert spectrum(problem, x) == pytest.approx((values[0], abs(values).max()), abs=1e-9)
+
+
+def test_the_optimum_needs_a_product_for_each_eigenvalue_at_most() -> None:
+    rng = np.random.default_rng(0)
+    for values in ([1.0], [1.0, 2.0], [0.5, 1.0, 2.0]):
+        spread = np.repeat(values, 5)
+        first = rng.standard_normal(spread.size)
+        assert fewest(spread.__mul__, first, 1e-6, 1e12) == len(values)
+        assert fewest(spread.__mul__, first, 1e12, 1e6) == 1  # beyond l, one look is enough
+
+
+def test_a_certificate_costs_one_gradient_more_than_the_optimum() -> None:
+    """Where probes are neither shortened nor lengthened; medians over ten seeds."""
+    for problem in (next(iter(FAMILIES))(1000), PROBLEMS[5]):
+        rows = [own(problem, seed) for seed in range(5)]
+        assert np.median([row.certificate - row.fewest for row in rows]) == 1
 
 
 @pytest.mark.parametrize(

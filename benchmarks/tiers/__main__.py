@@ -3,8 +3,8 @@
     python -m benchmarks.tiers [1] [2] [3] [--output docs/benchmark.md]
 
 Each tier writes its runs to ``benchmarks/results`` as it goes; the page is made of all that is
-there. Without a number only the page is made again. Tier 1 needs sif2jax 0.0.8; the peers of
-pytorch-minimize 0.1.0 take part where it is installed.
+there. Without a number only the page is made again. ``pip install '.[bench]'`` brings sif2jax,
+which tier 1 needs, and pytorch-minimize, whose peers take part where it is installed.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .contest import MEMORY, MISSING, OURS, RIVALS, Row, own, peer
+from .contest import MEMORY, MISSING, OURS, PEERS, RIVALS, SHORT, Row, own, peer
 from .cutest import cutest
 from .problems import FAMILIES, escape
 from .report import write
@@ -28,7 +28,7 @@ def harmless() -> Iterator[Row]:
     """Tier 1: as a user of L-BFGS-B would start."""
     for problem in cutest():
         yield own(problem, 0)
-        yield from (peer(problem, 0, method) for method in ("L-BFGS-B", MEMORY))
+        yield from (peer(problem, 0, method) for method in (*RIVALS, MEMORY))
 
 
 def escaping() -> Iterator[Row]:
@@ -42,7 +42,11 @@ def escaping() -> Iterator[Row]:
 def scaling() -> Iterator[Row]:
     """Tier 3: families of any size, from their saddles."""
     for family, most in FAMILIES.items():
-        yield from (own(family(n), 0) for n in SCALES if n <= most)
+        for problem in (family(n) for n in SCALES if n <= most):
+            fit = [method for method in RIVALS if problem.n <= PEERS[method].most]
+            for seed in (0, 1):
+                yield own(problem, seed)
+                yield from (peer(problem, seed, method, SHORT) for method in fit)
 
 
 TIERS = {"1": harmless, "2": escaping, "3": scaling}
@@ -69,7 +73,7 @@ def main() -> None:
     unknown = set(given.tiers) - set(TIERS)
     if unknown:
         parser.error(f"no tier {', '.join(sorted(unknown))}; choose from {', '.join(TIERS)}")
-    for package in MISSING if "2" in given.tiers else ():
+    for package in MISSING if given.tiers else ():
         print(f"left out: the peers of {package}, which is not installed", file=sys.stderr)
     for tier in given.tiers:
         keep(tier, TIERS[tier]())

@@ -1,5 +1,6 @@
 """The contestants, each on the same oracle, judged by one Hessian: ours, and their peers."""
 
+import math
 import time
 import warnings
 from importlib import import_module
@@ -10,11 +11,15 @@ import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
 import unsaddle
+from unsaddle.ops.numpy import noise
 
+from .judge import fewest, product, spectrum
 from .oracle import Array, Oracle, Problem, ReachedError, SpentError
 
 TOL = 1e-5
 LIMIT = 20_000
+SHORT = 2_000  # gradients that a peer has in tier 3
+ROOM = 10**5  # variables up to which the optimum of Lanczos is found
 TIGHT = 1e-30  # below every norm: the oracle stops them, not they themselves
 MEMORY = "L-BFGS-B, 20 pairs"
 OURS = ("auto", "agd-auto")
@@ -27,6 +32,7 @@ class Peer(NamedTuple):
     method: str
     options: dict[str, Any]
     curved: bool  # whether it takes H v
+    most: float = math.inf  # variables that it has room for
 
 
 PEERS = {
@@ -34,7 +40,7 @@ PEERS = {
     MEMORY: Peer(
         "scipy", "L-BFGS-B", {"ftol": 0.0, "gtol": TIGHT, "maxfun": 10**6, "maxcor": 20}, False
     ),
-    "BFGS": Peer("scipy", "BFGS", {"gtol": TIGHT}, False),
+    "BFGS": Peer("scipy", "BFGS", {"gtol": TIGHT}, False, 10**3),
     "CG": Peer("scipy", "CG", {"gtol": TIGHT}, False),
     "Newton-CG": Peer("scipy", "Newton-CG", {"xtol": TIGHT}, True),
     "trust-ncg": Peer("scipy", "trust-ncg", {"gtol": TIGHT}, True),
@@ -65,6 +71,7 @@ class Row(NamedTuple):
     gradients: int
     before: int | None  # gradients when |g| was within tol for the first time
     certificate: int  # gradients of the last search
+    fewest: int | None  # of which Lanczos with exact products would have needed these
     episodes: int  # searches
     seconds: float
     note: str
@@ -95,21 +102,31 @@ def own(problem: Problem, seed: int, method: str = "auto") -> Row:
         float(np.linalg.norm(problem.gradient(result.x))),
         *spectrum(problem, result.x),
         float(result.fun),
-        result.certificate.curvature_tol,
+        result.certificate.curvature_tol if result.success else None,
         oracle.values,
         oracle.gradients,
         before,
         result.certificate.gradients,
+        optimum(problem, result),
         result.state.state.episode,
         seconds,
         result.certificate.note,
     )
 
 
-def peer(problem: Problem, seed: int, method: str) -> Row:
+def optimum(problem: Problem, result: Any) -> int | None:
+    """Count what Lanczos needs for the same claim, at the same point, from the same start."""
+    if not result.success or problem.n > ROOM:
+        return None
+    end = result.state.state
+    first, seen = noise(end.x, end.seed, end.episode), end.escape.sight
+    return fewest(product(problem, result.x), first, seen.curvature_tol, seen.needed)
+
+
+def peer(problem: Problem, seed: int, method: str, limit: int = LIMIT) -> Row:
     """Run a method of another package until its gradient is within tol."""
-    package, name, options, curved = PEERS[method]
-    oracle, outcome, x = Oracle(problem, TOL, LIMIT), "STOPPED", problem.start(seed)
+    package, name, options, curved, _ = PEERS[method]
+    oracle, outcome, x = Oracle(problem, TOL, limit), "STOPPED", problem.start(seed)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,6 +138,7 @@ def peer(problem: Problem, seed: int, method: str) -> Row:
             x, outcome = oracle.x, "BUDGET"
         except (ArithmeticError, RuntimeError, ValueError) as error:
             x, outcome = oracle.x, type(error).__name__
+    seconds = time.perf_counter() - began
     return Row(
         problem.name,
         problem.n,
@@ -135,8 +153,9 @@ def peer(problem: Problem, seed: int, method: str) -> Row:
         oracle.gradients,
         oracle.first,
         0,
+        None,
         0,
-        time.perf_counter() - began,
+        seconds,
         "",
     )
 
@@ -159,14 +178,3 @@ def torchmin(*given: Any) -> Array:
 
 
 RUNNERS = {"scipy": scipy, "torchmin": torchmin}
-
-
-def spectrum(problem: Problem, x: Array) -> tuple[float | None, float | None]:
-    """Give the lowest eigenvalue of the exact Hessian and the largest modulus."""
-    if problem.hessian is None:
-        return None, None
-    h = np.asarray(problem.hessian(x), float)
-    if not np.isfinite(h).all():
-        return None, None
-    values = np.linalg.eigvalsh((h + h.T) / 2)
-    return float(values[0]), float(abs(values).max())

@@ -62,7 +62,7 @@ def _problems() -> Any:
     importlib.import_module("jax.flatten_util")
     spec = importlib.util.find_spec("sif2jax")
     if spec is None or spec.origin is None:
-        raise SystemExit("tier 1 needs sif2jax: pip install sif2jax==0.0.8")
+        raise SystemExit("tier 1 needs sif2jax: pip install '.[bench]'")
     root = Path(spec.origin).parent
     for name, path in (("sif2jax", root), ("sif2jax.cutest", root / "cutest")):
         package = ModuleType(name)

@@ -16,7 +16,7 @@ class Problem(NamedTuple):
     n: int
     value: Callable[[Array], Any]
     gradient: Callable[[Array], Array]
-    hessian: Callable[[Array], Array] | None
+    hessian: Callable[[Array], Any]  # exact: an array, or Banded
     start: Callable[[int], Array]  # of the seed
 
 
@@ -39,7 +39,13 @@ class Oracle:
         self.x, self.norm = np.empty(0), np.inf  # the last point, and the gradient's norm there
 
     def value(self, x: Array) -> float:
-        """Give f(x)."""
+        """Give f(x).
+
+        Raises:
+            SpentError: If that is ten times what gradients there are.
+        """
+        if self.values >= 10 * self.limit:
+            raise SpentError
         self.values += 1
         return float(self.problem.value(x))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from unsaddle.landscapes import LANDSCAPES, Landscape
 
+from .judge import Banded
 from .oracle import Array, Problem
 
 NEAR = 1e-2  # how far from the saddle the odd seeds start
@@ -185,8 +186,15 @@ def ring(n: int, coupling: float = 0.1, kind: str = "weakly") -> Problem:
     def gradient(x: Array) -> Array:
         return x * x * x - x + coupling * (2 * x - np.roll(x, 1) - np.roll(x, -1))
 
+    def hessian(x: Array) -> Banded:
+        lower = np.full((3, n), -coupling)  # in the order 0, n-1, 1, n-2, ... a ring has two bands
+        lower[0, ::2], lower[0, 1::2] = np.array_split(3 * x * x - 1 + 2 * coupling, 2)
+        lower[0, 1::2] = lower[0, 1::2][::-1]
+        lower[1, 1:-2] = lower[1, -1] = lower[2, -2:] = 0.0
+        return Banded(lower)
+
     name = f"double wells, {kind} coupled"
-    return Problem(name, n, value, gradient, None, lambda seed: np.zeros(n))
+    return Problem(name, n, value, gradient, hessian, near((np.zeros(n),)))
 
 
 def dense(n: int, negative: float = 0.0, kind: str = "one") -> Problem:
@@ -201,8 +209,11 @@ def dense(n: int, negative: float = 0.0, kind: str = "one") -> Problem:
     def gradient(x: Array) -> Array:
         return x * (d + x * x / 4)
 
+    def hessian(x: Array) -> Banded:
+        return Banded((d + 3 * x * x / 4)[None])
+
     name = f"dense spectrum, {kind} below zero"
-    return Problem(name, n, value, gradient, None, lambda seed: np.zeros(n))
+    return Problem(name, n, value, gradient, hessian, near((np.zeros(n),)))
 
 
 FAMILIES: dict[Callable[[int], Problem], int] = {  # and the largest n

@@ -5,7 +5,8 @@ Choices:
 1. l and rho are what was given or what was met; gamma, where not given, is sqrt(rho eps), kept
    between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
-   shortened while bending, not rounding, hides gamma; where that makes it worse the gradient is
+   shortened while bending, not rounding, hides gamma, once there is curvature beside the bending at
+   once to where it should no longer, or rounding would; where that makes it worse the gradient is
    noisy, and r is lengthened instead, at least until something can be seen; so it is where both
    differences are exactly zero, as those of a gradient rounded to few digits are), and at every
    step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
@@ -29,6 +30,7 @@ from unsaddle.kernel import (
 
 SEARCH, HALF, WHOLE, FIRST = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7
 WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
+SHORTER = 0.25  # what r is multiplied by at most where it is shortened
 COARSEST = 1e-2  # share of l above which gamma is not chosen
 
 
@@ -92,17 +94,21 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     seen, local, rho = discern(ops, p, s, gradient)
     bending, gamma = rho * r / 2, ops.maximum(seen.asked, e.floor)
+    rounding = seen.error - bending
     share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
     nothing = local == 0  # or a gradient too coarse for r
-    hides = (4 * seen.error > share * gamma) & (bending > 4 * (seen.error - bending)) | nothing
+    hides = (4 * seen.error > share * gamma) & (bending > 4 * rounding) | nothing
     worse = hides & (seen.error >= e.sight.error)
     turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
     dark = ops.where(nothing, c.noise > 0, 2 * least > local)
     blind = (hides & dark) | (vacuous(ops, seen) & (seen.smoothness > 0))
     ends = worse & (e.pace > 1) & (2 * least <= local)
-    pace = ops.where(turns, 4.0, e.pace)
-    ahead = ops.where(turns, 16 * r, e.pace * r)
+    bends = ops.maximum(bending, ops.tiny(s.x))
+    clear = ops.maximum(share * gamma / (8 * bends), ops.sqrt(rounding / bends))
+    shorter = ops.where((clear < SHORTER) & (4 * bending < local), clear, SHORTER)
+    pace = ops.where(turns | (e.pace > 1), 4.0, shorter)
+    ahead = pace * ops.where(turns, r / e.pace, r)
     on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
     best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
     best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
