@@ -54,7 +54,7 @@ def test_the_optimum_needs_a_product_for_each_eigenvalue_at_most() -> None:
 
 
 def test_a_certificate_costs_one_gradient_more_than_the_optimum() -> None:
-    """Where probes are neither shortened nor lengthened; medians over ten seeds."""
+    """Where probes are neither shortened nor lengthened; medians over five seeds."""
     for problem in (next(iter(FAMILIES))(1000), PROBLEMS[5]):
         rows = [own(problem, seed) for seed in range(5)]
         assert np.median([row.certificate - row.fewest for row in rows]) == 1
