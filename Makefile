@@ -2,7 +2,7 @@
 # make reproduce    the paper's figures and claims, as report/index.html
 # make bench        both of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
-# make bench-cost   what a step costs: docs/cost.md; on torch and JAX as docs/backends.md, printed
+# make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin
 TIERS ?= 1 2 3
@@ -29,7 +29,7 @@ bench-tiers: .venv/bench
 
 bench-cost: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md
-	$(BIN)/python benchmarks/backends.py
+	$(BIN)/python benchmarks/backends.py --output docs/backends.md
 
 reproduce: .venv/ready
 	$(BIN)/unsaddle reproduce all --output report
