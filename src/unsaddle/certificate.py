@@ -99,12 +99,12 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         episode: The number j of this search in its run, from 1.
 
     Returns:
-        What the search can see.
+        What the search can see; nothing certifies where gamma would have to be above l.
     """
     l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
     unit = ops.roundoff(x)
     rounding = _rounding(ops, x, gradient, settings.radius, l, unit)
-    return sight(
+    seen = sight(
         ops,
         x,
         gradient,
@@ -116,6 +116,7 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         failure_probability=settings.failure_probability,
         unit=unit,
     )
+    return seen._replace(needed=ops.where(vacuous(ops, seen), math.inf, seen.needed))
 
 
 def vacuous(ops: Ops, seen: Sight) -> Scalar:

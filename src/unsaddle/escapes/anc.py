@@ -17,11 +17,10 @@ Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest, vacuous
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
-    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -87,7 +86,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         sight=seen,
         leap=NO_LEAP,
     )
-    return s._replace(escape=search, phase=ops.where(vacuous(ops, seen), BLIND, SEARCH))
+    return s._replace(escape=search, phase=SEARCH)
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -113,7 +112,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     x, z = ops.scale(radius / length, x), ops.scale(radius / length, z)
     after = Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, seen, leap)
     over = found | (steps + 1 >= p.escape.window)
-    phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    phase = ops.where(growth > needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 

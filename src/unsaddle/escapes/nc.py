@@ -9,18 +9,16 @@ Differences from the paper:
 2. The window ends early when the growth certificate holds, which makes x~ the answer, and when a
    Rayleigh quotient of at most -``enough`` gamma is measured, which makes that y_t the direction.
    With ``enough`` infinite and no certificate the window is as printed.
-3. r is never below what floating point needs to see the difference of two gradients; where even
-   that shows nothing, gamma having to be above l, the search does not begin.
+3. r is never below what floating point needs to see the difference of two gradients.
 """
 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest, vacuous
+from unsaddle.certificate import NO_SIGHT, Sight, sharpest
 from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
 from unsaddle.kernel import (
     BEGIN,
-    BLIND,
     CERTIFIED,
     GRADIENT,
     NOTHING,
@@ -68,7 +66,6 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Draw y_0 ~ Unif(B(r)), of which only the direction counts."""
     s = s._replace(episode=s.episode + 1)
-    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
     y = ball(ops, s)
     search = Memory(
         gradient=ops.hold(gradient),
@@ -76,10 +73,10 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         steps=0,
         growth=1.0,
         curvature=inf,
-        sight=seen,
+        sight=sharpest(ops, p.escape, s.x, gradient, s.episode),
         leap=NO_LEAP,
     )
-    return s._replace(escape=search, phase=ops.where(vacuous(ops, seen), BLIND, SEARCH))
+    return s._replace(escape=search, phase=SEARCH)
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -101,7 +98,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     lowest = ops.where(curvature < e.curvature, curvature, e.curvature)
     y = ops.scale(1 / length, y)
     after = Memory(e.gradient, y, e.steps + 1, growth, lowest, e.sight, e.leap)
-    phase = ops.where(growth >= needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
+    phase = ops.where(growth > needed, CERTIFIED, ops.where(over, MEASURE, SEARCH))
     return State(phase, s.x, s.left, s.descent, after, *s[5:])
 
 

@@ -75,7 +75,6 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
         start = METHODS[method].from_theory(**known)
     options = {names[symbol]: v for symbol, v in values.items() if symbol in names}
     plain = PLAIN | {"window": ENDLESS}
-    plain["smoothness"] = max(ell, 4 * rho * values["r"])  # else r is too wide to claim anything
     options |= {name: v for name, v in plain.items() if name in start.escape._fields}
     if method == "pagd":
         gamma = values["theta"] ** 2 / values["eta"] if values.get("nce") else NEVER
