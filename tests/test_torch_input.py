@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import unsaddle.torch as front  # noqa: E402
-from tests.torch_problem import CONSTANTS, Problem  # noqa: E402
+from tests.torch_problem import CONSTANTS, EASY, Problem, make  # noqa: E402
 
 
 def complex_parameters():
@@ -133,3 +133,29 @@ def test_bad_input(mistake):
     kind, words = BAD[mistake]
     with pytest.raises(kind, match=words):
         mistake()
+
+
+@pytest.mark.parametrize("cls", EASY, ids=lambda cls: cls.__name__)
+def test_gradients_that_are_kept_in_place_change_nothing(cls):
+    """``zero_grad(set_to_none=False)``: each look writes over the last one's gradient."""
+    asked = []
+    for anew in (True, False):
+        problem = Problem()
+        opt = make(cls, problem)
+
+        def closure(problem=problem, opt=opt, anew=anew):
+            opt.zero_grad(set_to_none=anew)
+            loss = problem.loss()
+            loss.backward()
+            return loss
+
+        for _ in range(400):
+            opt.step(closure)
+        asked.append(torch.stack(problem.asked))
+    assert torch.equal(*asked)
+
+
+def test_a_closure_without_backward_certifies_nothing():
+    weights = torch.nn.Parameter(torch.zeros(2))
+    with pytest.raises(RuntimeError, match=r"loss\.backward\(\)"):
+        front.certify(lambda: (weights**2).sum(), [weights], smoothness=2.0, hessian_lipschitz=1.0)

@@ -280,6 +280,8 @@ def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
     ops.copy(at, point)
     with torch.enable_grad():
         closure()
+    if all(p.grad is None for p in at):
+        raise RuntimeError("the closure left no gradient: let it call loss.backward()")
     gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in at]
     if not math.isfinite(ops.dot(gradient, gradient)):
         raise NotFiniteError("a gradient is NaN or infinite")

@@ -47,7 +47,7 @@ class Sight(NamedTuple):
 
     def shows(self, curvature: Scalar, share: float = 0.5) -> Scalar:
         """Say whether a measured curvature is for sure below -share of the gamma asked for."""
-        return curvature + self.error <= -share * self.asked
+        return curvature + self.error < -share * self.asked
 
 
 NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

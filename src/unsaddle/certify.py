@@ -138,6 +138,7 @@ def look_around(
     limit: float,
     method: str = "lanczos",
     callback: Callable[[Run], None] | None = None,
+    known: tuple[float, float] = (0.0, 0.0),  # l and rho, if they are given
 ) -> Outcome:
     """Search at x, where ``run.gradient`` is the gradient, and stop before any jump.
 
@@ -154,12 +155,13 @@ def look_around(
         limit: How many gradients the oracle may give in all.
         method: Which search.
         callback: Called after every gradient.
+        known: l and rho, or zero.
 
     Returns:
         How it ended; TESTED if the search is over, but certified nothing.
     """
     noise = run.oracle.noise
-    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, 0.0, 0.0, noise)
+    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, *known, noise)
     gradient = run.gradient
     short = method != "lanczos"
     outcome = search(run, lanczos, settings, x, seed, episode, limit, callback, short)

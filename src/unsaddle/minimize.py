@@ -138,7 +138,8 @@ def minimize(
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)
     gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
-    request = Request(method, x0, limit, gamma, failure_probability)
+    known = (smoothness or 0.0, hessian_lipschitz or 0.0)
+    request = Request(method, x0, limit, gamma, failure_probability, known)
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:

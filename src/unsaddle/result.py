@@ -64,6 +64,7 @@ class Request(NamedTuple):
     limit: float
     gamma: float  # curvature_tol, or what follows from the constants, or zero
     failure_probability: float
+    known: tuple[float, float] = (0.0, 0.0)  # l and rho, or zero
 
 
 def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -> OptimizeResult:
@@ -234,7 +235,7 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
             run.look(tested.x.copy(), GRADIENT, request.limit, here=True, name="confirm")
             end = look_around(
                 run, tested.x, request.gamma, delta, tested.seed, tested.episode, request.limit,
-                callback=callback,
+                callback=callback, known=request.known,
             )  # fmt: skip
     except NotFiniteError:
         end = Outcome.NOT_FINITE

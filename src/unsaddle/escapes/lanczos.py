@@ -89,7 +89,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     ahead = ops.scale(1 / beta, w)
     found = ops.where((pivot <= 0) & (e.found == inf), k + 1, e.found)
     after = e._replace(
-        direction=ahead,
+        direction=ops.hold(ahead),
         basis=ops.put(e.basis, k + 1, ahead),
         diagonal=ops.record(e.diagonal, k, alpha),
         beside=ops.record(e.beside, k, beta),
@@ -117,7 +117,9 @@ def onward(ops: Ops, p: Parameters, s: State, e: Memory) -> Scalar:
     dips = (e.dip < 0) & (p.escape.curvature_tol == 0)
     certified = ops.where(clear, ops.where(dips, FOUND, CERTIFIED), AGAIN)
     undecided = ops.where(over, TESTED, SEARCH)
-    onto = ops.where(missing & grown, certified, ops.where(ripe, FOUND, undecided))
+    sure = clear | (e.dip < 0)  # else what was found may be error
+    found = ops.where(sure, FOUND, AGAIN)
+    onto = ops.where(missing & grown, certified, ops.where(ripe, found, undecided))
     return ops.where(e.beta < inf, onto, BLIND)  # differences that overflow show nothing
 
 

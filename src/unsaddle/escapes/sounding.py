@@ -10,7 +10,8 @@ Choices:
    noisy, and r is lengthened instead, at least until something can be seen; so it is where both
    differences are exactly zero, as those of a gradient rounded to few digits are), and at every
    step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
-   there is error. Four times that must stay below gamma.
+   there is error. Four times that must stay below gamma. A gamma above all that is seen is not
+   claimed where the function bends over r as much as it curves, and curves no less over r/2.
 """
 
 from math import inf
@@ -32,6 +33,9 @@ SEARCH, HALF, WHOLE, FIRST = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7
 WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
 SHORTER = 0.25  # what r is multiplied by at most where it is shortened
 COARSEST = 1e-2  # share of l above which gamma is not chosen
+RESOLVED = (
+    0.75  # share of |H v_1| over r/2, where it bends: a half, or r is wider than f's own scale
+)
 
 
 def aim(ops: Ops, p: Parameters, s: State) -> tuple[Vector, Sight]:
@@ -57,8 +61,10 @@ def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=WHOLE)
 
 
-def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Sight, Scalar, Scalar]:
-    """What can be seen with r, gamma being sqrt(rho eps) if not given; |H v_1|; and rho."""
+def discern(
+    ops: Ops, p: Parameters, s: State, gradient: Vector
+) -> tuple[Sight, Scalar, Scalar, Scalar]:
+    """What can be seen with r, gamma being sqrt(rho eps) if not given; |H v_1| by r, r/2; rho."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     bend = ops.add(gradient, -1.0, e.gradient)
     short = ops.add(e.aside, -1.0, e.gradient)
@@ -86,13 +92,13 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Sight,
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
     )
-    return seen._replace(asked=asked), local, rho
+    return seen._replace(asked=asked), local, 2 * ops.norm(short) / r, rho
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search with this r, or look with a shorter one, if bending hides gamma, or a longer one."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
-    seen, local, rho = discern(ops, p, s, gradient)
+    seen, local, closer, rho = discern(ops, p, s, gradient)
     bending, gamma = rho * r / 2, ops.maximum(seen.asked, e.floor)
     rounding = seen.error - bending
     share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
@@ -102,7 +108,8 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     turns = (worse | nothing) & (e.pace < 1)
     least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
     dark = ops.where(nothing, c.noise > 0, 2 * least > local)
-    blind = (hides & dark) | (vacuous(ops, seen) & (seen.smoothness > 0))
+    astray = (seen.asked > local) & (4 * bending > local) & (closer > RESOLVED * local)
+    blind = (hides & dark) | (vacuous(ops, seen) & (seen.smoothness > 0)) | astray
     ends = worse & (e.pace > 1) & (2 * least <= local)
     bends = ops.maximum(bending, ops.tiny(s.x))
     clear = ops.maximum(share * gamma / (8 * bends), ops.sqrt(rounding / bends))

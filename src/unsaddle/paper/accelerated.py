@@ -18,6 +18,7 @@ from unsaddle.paper.declare import (
     gathers,
     grid,
     panel_on,
+    raced,
 )
 from unsaddle.paper.measure import Arm, Ask, both, dominated, race, share
 
@@ -45,7 +46,7 @@ def _accelerated(
         "theta = 0.2 (ANCGD), 0.3 (PAGD)": {},
         "theta = 0.3 for both": {"theta": 0.3},
     }
-    race_claim = Claim(FASTER.format("ANCGD", "1/3", "PAGD"), race(0.9, 1 / 3, 160), thetas)
+    race_claim = Claim(FASTER.format("ANCGD", "1/3", "PAGD"), race(0.9, 1 / 3, 160), raced(thetas))
     return Figure(
         f"ANCGD and PAGD on the {f.name} landscape",
         (panel,),
@@ -171,7 +172,9 @@ def _neon(
         "both by theory, the line search for both": theory | {"extract": "search"},
         "theta = 0.2, zeta by theory, as drawn": {},
     }
-    fast = Claim(FASTER.format("ANCGD", "1/2", "NEON+"), race(threshold, 1 / 2, 80), readings)
+    fast = Claim(
+        FASTER.format("ANCGD", "1/2", "NEON+"), race(threshold, 1 / 2, 80), raced(readings)
+    )
     return Figure(
         f"ANCGD and NEON+ on the {f.name} landscape",
         (panel,),

@@ -193,7 +193,7 @@ def growth(folder: Path, seed: int) -> dict[str, Any]:
         "growth",
         "Beyond the paper: growth with the dimension",
         "Iterations until 90% of the starts succeed. Left, on h (eps = 1, eta = 0.05; theta and "
-        "zeta by theory): straight lines in log n. Middle and right, on "
+        "zeta by theory): roughly straight lines in log n. Middle and right, on "
         "quadratics with l = 1, lambda = -0.01 and a dense band above -0.005 (at most 600 distinct "
         "eigenvalues, repeated): gradients until a direction of curvature lambda/4, or 0.9 lambda, "
         "is found. Lanczos, the escape of agd+lanczos, is the limit of all methods of this kind; "

@@ -24,6 +24,7 @@ from unsaddle.paper.declare import (
     gathers,
     grid,
     panel_on,
+    raced,
 )
 from unsaddle.paper.lockstep import reduced
 from unsaddle.paper.measure import Arm, Panel, race, share, similar, under
@@ -49,7 +50,7 @@ def quartic_descent() -> Figure:
         (
             Claim("PGD, t = 90: over 40% of paths decrease f by no more than 0.9", theirs, circle),
             Claim("NC-finding, t = 30: this ratio is less than 5%", ours, steps),
-            Claim(FASTER.format("NC-finding", "1/3", "PGD"), race(0.9, 1 / 3, 250), PLAIN),
+            Claim(FASTER.format("NC-finding", "1/3", "PGD"), race(0.9, 1 / 3, 250), raced(PLAIN)),
             converges(panel, 0.9, PLAIN),
             gathers(panel, "ours", PLAIN),
         ),
@@ -109,7 +110,7 @@ def stochastic_cubic_descent() -> Figure:
             Claim(
                 FASTER.format("SNC-finding", "1/2", "PSGD"),
                 race(0.6, 1 / 2, 150),
-                outside_step,
+                raced(outside_step),
             ),
             converges(panel, 0.6, outside_step),
             gathers(panel, "ours", starts),

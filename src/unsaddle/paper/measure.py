@@ -299,7 +299,7 @@ def _close(p: float, q: float, most: float) -> float:
 
 def curve(
     experiment: Experiment, arm: str, changes: Mapping[str, Any], threshold: float, limit: int,
-    which: int = 0, m: int | None = None,
+    which: int = 0, m: int | None = None, whole: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """Give, for each iteration, which samples have a decrease above the threshold.
 
@@ -308,9 +308,10 @@ def curve(
         arm: Whose.
         changes: The reading.
         threshold: Of the decrease.
-        limit: The last iteration; it ends before when 97% are above.
+        limit: The last iteration; unless ``whole``, it ends before when 97% are above.
         which: The panel.
         m: How many samples; ``RACED`` if not given.
+        whole: Whether to go on to the last iteration.
 
     Returns:
         One row for each iteration from the first, one column for each sample.
@@ -319,38 +320,57 @@ def curve(
     panel, times = experiment.panels[which], range(1, limit + 1)
     for values in descents(panel, arm, changes, experiment.seed, m or RACED, times):
         rows.append(values > threshold)
-        if rows[-1].mean() > 0.97:
+        if rows[-1].mean() > 0.97 and not whole:
             break
     return np.array(rows)
 
 
-def reached(rows: np.ndarray, level: float = 0.9) -> float:
-    """Give the first iteration at which at least this share is above the threshold."""
-    first = np.flatnonzero(rows.mean(axis=1) >= level)
-    return float(first[0] + 1) if len(first) else inf
+def reached(rows: np.ndarray, level: float = 0.9, lasting: bool = False) -> float:
+    """Give the iteration at which this share first is above the threshold, or is from then on."""
+    above = rows.mean(axis=1) >= level
+    if lasting:
+        above = np.logical_and.accumulate(above[::-1])[::-1]
+    return float(np.argmax(above) + 1) if above.any() else inf
 
 
 def race(threshold: float, ratio: float, limit: int) -> Ask:
-    """Ask whether ours has 90% of its samples through in less than a ratio of their iterations."""
+    """Ask whether ours has 90% of its samples through in less than a ratio of their iterations.
+
+    Args:
+        threshold: Of the decrease.
+        ratio: Of the iterations.
+        limit: The last iteration.
+
+    Returns:
+        The question; where a reading is ``lasting``, of 90% from then on: searches swing back.
+    """
+    kept: dict[Any, Any] = {}
 
     def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
-        ours, theirs = (
-            curve(experiment, arm, changes, threshold, limit) for arm in ("ours", "theirs")
-        )
+        changes = dict(changes)
+        lasting, name = bool(changes.pop("lasting", 0)), repr(sorted(changes.items()))
+        if name not in kept:
+            kept[name] = tuple(
+                curve(experiment, arm, changes, threshold, limit, whole=True)
+                for arm in ("ours", "theirs")
+            )
+        ours, theirs = kept[name]
 
         def quotient(pick: slice | None = None, shift: float = 0.0) -> float:
             columns = slice(None) if pick is None else pick
             fast, slow = (
-                reached(ours[:, columns], 0.9 - shift),
-                reached(theirs[:, columns], 0.9 + shift),
+                reached(ours[:, columns], 0.9 - shift, lasting),
+                reached(theirs[:, columns], 0.9 + shift, lasting),
             )
             return fast / slow if isfinite(fast) else inf
 
         spread = 1.96 * 0.3 / sqrt(RACED)
         value, low, high = quotient(), quotient(None, spread), quotient(None, -spread)
         runs = [quotient(slice(i, i + RUN)) < ratio for i in range(0, RACED, RUN)]
-        counts = [f"{reached(rows):.0f}".replace("inf", f"over {limit}") for rows in (ours, theirs)]
-        words = f"90% through after {counts[0]} iterations of ours, {counts[1]} of theirs"
+        times = (reached(rows, lasting=lasting) for rows in (ours, theirs))
+        counts = [f"{time:.0f}".replace("inf", f"over {limit}") for time in times]
+        kind = "for good" if lasting else "through"
+        words = f"90% {kind} after {counts[0]} iterations of ours, {counts[1]} of theirs"
         return Measured(value, low, high, float(np.mean(runs)), value < ratio, words)
 
     return ask

@@ -32,7 +32,6 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
     """
     claims = [claim for result in results.values() for claim in result["claims"]]
     record = {"seed": seed, "samples": SAMPLES, "run": RUN, "claims": claims}
-    _write(output / "claims.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
     stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
     pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -55,7 +54,9 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         samples=f"{SAMPLES:,}",
         run=RUN,
     )
-    return _write(output / "index.html", page)
+    _write(output / "index.html", page)
+    _write(output / "claims.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+    return output / "index.html"
 
 
 def _write(path: Path, text: str) -> Path:
