@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import struct
-import tempfile
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
@@ -54,23 +53,22 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         samples=f"{SAMPLES:,}",
         run=RUN,
     )
-    _write(output / "index.html", page)
-    _write(output / "claims.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+    data = json.dumps(record, indent=2, sort_keys=True) + "\n"
+    _write({output / "claims.json": data, output / "index.html": page})
     return output / "index.html"
 
 
-def _write(path: Path, text: str) -> Path:
-    """Write a file whole or not at all."""
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+def _write(texts: dict[Path, str]) -> None:
+    """Write files whole: none takes its name before all are there."""
+    scratch = {path: path.with_name(f".{path.name}-{os.getpid()}") for path in texts}
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(scratch, 0o644)
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise
-    return path
+        for path, text in texts.items():
+            scratch[path].write_text(text, encoding="utf-8")
+        for path, draft in scratch.items():
+            os.replace(draft, path)
+    finally:
+        for draft in scratch.values():
+            draft.unlink(missing_ok=True)
 
 
 def _interval(claim: dict[str, Any]) -> str:
