@@ -109,5 +109,5 @@ def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) ->
 
 
 def slope(x: Any, y: Any) -> float:
-    """Fit a straight line and give its slope."""
-    return float(np.polyfit(np.asarray(x, float), np.asarray(y, float), 1)[0])
+    """Fit a straight line and give its slope, to nine places: none is none."""
+    return round(float(np.polyfit(np.asarray(x, float), np.asarray(y, float), 1)[0]), 9) + 0.0
