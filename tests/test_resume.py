@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from tests.watched import (
     START,
@@ -169,3 +170,24 @@ def test_a_file_holds_no_more_than_was_used(tmp_path: Path) -> None:
     stopped = minimize(lambda x: x @ x, np.ones(n), jac=lambda x: 2 * x, max_gradients=1)
     save(stopped.state, path)
     assert path.stat().st_size < 30 * 8 * n
+
+
+def test_a_run_with_a_descent_of_ones_own_is_kept_too(tmp_path: Path) -> None:
+    fun, jac = (
+        (lambda x: float(x[0] ** 2 - x[1] ** 2 + x[1] ** 4)),
+        (lambda x: np.array([2 * x[0], 4 * x[1] ** 3 - 2 * x[1]])),
+    )
+    descend = lambda x: scipy.optimize.minimize(fun, x, jac=jac, tol=1e-7).x  # noqa: E731
+    whole = minimize(fun, [1.0, 0.0], jac=jac, descent=descend)
+    for k in (0, 1, 3, 5, 10**6):
+        stopped = minimize(fun, [1.0, 0.0], jac=jac, descent=descend, max_gradients=k)
+        save(stopped.state, tmp_path / "run.npz")
+        state = load(tmp_path / "run.npz")
+        assert bits(state) == bits(stopped.state)
+        after = minimize(fun, [1.0, 0.0], jac=jac, descent=descend, state=state)
+        assert np.array_equal(after.x, whole.x)
+        with pytest.raises(ValueError, match="with descent=: pass the same"):
+            minimize(fun, [1.0, 0.0], jac=jac, state=state)
+    other = minimize(fun, [1.0, 0.0], jac=jac, max_gradients=3).state
+    with pytest.raises(ValueError, match="without descent=: leave it out"):
+        minimize(fun, [1.0, 0.0], jac=jac, descent=descend, state=other)

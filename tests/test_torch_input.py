@@ -159,3 +159,19 @@ def test_a_closure_without_backward_certifies_nothing():
     weights = torch.nn.Parameter(torch.zeros(2))
     with pytest.raises(RuntimeError, match=r"loss\.backward\(\)"):
         front.certify(lambda: (weights**2).sum(), [weights], smoothness=2.0, hessian_lipschitz=1.0)
+
+
+@pytest.mark.parametrize(
+    ("params", "wrong"),
+    [
+        (1, {"failure_probability": 3.0}),
+        (1, {"curvature_tol": -1.0}),
+        (1, {"smoothness": 0.0}),
+        (0, {"params": None}),
+    ],
+)
+def test_certify_names_what_is_wrong(params, wrong):
+    weights = torch.nn.Parameter(torch.zeros(2))
+    given = {name: value for name, value in wrong.items() if name != "params"}
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        front.certify(lambda: (weights**2).sum().backward(), [weights] * params, **given)

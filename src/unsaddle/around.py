@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from unsaddle import search
+from unsaddle import search, theory
 from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
@@ -249,9 +249,21 @@ def certify(
 
     Returns:
         The certificate; its direction, if any, is a list of tensors, one per parameter.
+
+    Raises:
+        ValueError: If an argument is out of range, or no parameter requires a gradient.
     """
     at = [p for p in listed(params) if p.requires_grad]
+    if not at:
+        raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")
     check([{"params": at}])
+    words = {
+        "curvature_tol": curvature_tol,
+        "failure_probability": failure_probability,
+        "smoothness": smoothness,
+        "hessian_lipschitz": hessian_lipschitz,
+    }
+    theory.check({word: value for word, value in words.items() if value is not None})
     x, spent = ops.keep(at), 1
     try:
         gradient = ops.keep(_look(closure, at, x))

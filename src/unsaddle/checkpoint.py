@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle.descents.given import given
 from unsaddle.driver import Best
 from unsaddle.kernel import Parameters, State
 from unsaddle.methods import find
@@ -80,7 +81,10 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
             leaves = dict(archive)
         method = str(leaves["method"])
         x = leaves["state.x"]
-        blank = find(method).solver.start(ops, Parameters(0.0, None, None), x, 0)
+        chosen = find(method)
+        if "state.descent.gradient" not in leaves and method == "auto":
+            chosen = chosen._replace(descent=given)
+        blank = chosen.solver.start(ops, Parameters(0.0, None, None), x, 0)
         gradient = leaves.get("gradient")
         best = Best(x, 0.0) if "best.x" in leaves else None
         form = Checkpoint(method, blank, 0.0, x if gradient is not None else None, best=best)

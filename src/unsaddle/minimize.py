@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.checkpoint import Checkpoint, copied
+from unsaddle.descents.given import Memory as Given
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
 from unsaddle.hints import NO_FUNCTION, NOT_CALLED, recognise, refuse_words_of_scipy
@@ -251,6 +252,12 @@ def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> No
         )
     if checkpoint.state.x.dtype != x0.dtype:
         raise ValueError(f"state is of {checkpoint.state.x.dtype} and x0 of {x0.dtype}")
+    theirs = isinstance(checkpoint.state.descent, Given)
+    if theirs != (run.descend is not None):
+        raise ValueError(
+            f"state is of a run {'with' if theirs else 'without'} descent=: "
+            f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
+        )
     names = ("tol", "curvature_tol", "failure_probability")
     for name, asked in zip(names, promise(run, request), strict=True):
         kept = getattr(checkpoint, name)
