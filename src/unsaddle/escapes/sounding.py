@@ -8,7 +8,8 @@ Choices:
    shortened while bending, not rounding, hides gamma, once there is curvature beside the bending at
    once to where it should no longer, or rounding would; where that makes it worse the gradient is
    noisy, and r is lengthened instead, at least until something can be seen; so it is where both
-   differences are exactly zero, as those of a gradient rounded to few digits are), and at every
+   differences are exactly zero, as those of a gradient rounded to few digits are; if nothing is
+   seen with the longest either, gradients are trusted to eps and no further), and at every
    step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
    there is error. Four times that must stay below gamma. A gamma above all that is seen is not
    claimed where the function bends over r as much as it curves, and curves no less over r/2.
@@ -80,6 +81,7 @@ def discern(
     coarse = (c.finest > 0) & (own > COARSEST * local)
     own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
     asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
+    coarsest = ops.where(local == 0, 2 * p.tolerance / r, e.floor)
     seen = sight(
         ops,
         s.x,
@@ -88,7 +90,7 @@ def discern(
         radius=r,
         smoothness=smoothness,
         hessian_lipschitz=rho,
-        curvature_tol=ops.maximum(asked, e.floor),
+        curvature_tol=ops.maximum(asked, coarsest),
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
     )
