@@ -195,3 +195,12 @@ def test_a_fault_inside_a_confirming_search_leaves_a_state_to_go_on_from() -> No
         assert np.array_equal(after.x, whole.x)
         spent.append(after.njev)
     assert spent == [4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-10])
+def test_a_start_in_tiny_units_is_advised_on(unit: float) -> None:
+    """In units of 1e-10, such as metres for atoms, a first step of one ends nowhere."""
+    fun, jac = lambda x: rosen(x / unit), lambda x: rosen_der(x / unit) / unit
+    result = minimize(fun, np.array([-1.2, 1.0]) * unit, jac=jac, tol=1e-5 / unit)
+    assert result.success or "if that is for its units" in result.message
+    assert result.success or unit < 1

@@ -31,6 +31,9 @@ IDLE = "What descent returned has a gradient above tol: give it a smaller tolera
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
+UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
+SMALL = 1e-6  # length of x0, below which a step or a probe of the usual length is too long for it
+LOST = (Outcome.STALLED, Outcome.BLIND, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
 FAR = 1e-2  # share of the first gradient: below it, jac cannot be all wrong
 VISIBLE = 16  # roundoffs of a value that are seen
 PATIENCE = 20  # gradients without any descent
@@ -215,13 +218,15 @@ def _settings(name: str, tree: Any) -> Iterator[str]:
 
 
 def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
-    """Say so if fun and jac contradict each other: jac leads down where fun does not fall."""
+    """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE
-    norm, first = run.iterate.norm, max(run.norms, default=0.0)
-    if outcome is Outcome.STALLED and not run.oracle.noise and norm < FAR * first:
-        return FELL.format(first, norm, x.dtype, 2 * norm)
+    size, norm = ops.norm(point(request.start)), run.iterate.norm
+    if outcome in LOST and 0 < size < SMALL:
+        return UNITS.format(size)
     began = run.norms[0] if len(run.norms) > PATIENCE else 0.0
+    if outcome is Outcome.STALLED and not run.oracle.noise and norm < FAR * began:
+        return FELL.format(began, norm, x.dtype, 2 * norm)
     waits = (
         outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > run.parameters.tolerance
     )
