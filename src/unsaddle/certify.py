@@ -85,7 +85,8 @@ def find_negative_curvature(
         grad: The gradient.
         x: Any point.
         method: ``lanczos`` (fewest gradients), or the paper's ``anc`` and ``nc``, which keep three
-            vectors however long they take.
+            vectors however long they take; what they have to know is measured by four steps of
+            Lanczos, which settle the matter where there are few variables.
         curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.

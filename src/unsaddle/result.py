@@ -27,7 +27,9 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
-IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
+IDLE = (
+    "The gradient is {:.3g} long where descent has stopped: give it a smaller tolerance of its own."
+)
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
@@ -42,7 +44,7 @@ CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.B
 BRIEF: dict[str, Callable[[Any], str]] = {  # how a field is printed
     "message": str,
     "certificate": str,
-    "history": lambda it: f"{len(it.phase)} looks: .phase, .value and .gradient_norm of each",
+    "history": lambda it: f"looks: {len(it.phase)}, with .phase, .value and .gradient_norm of each",
     "best": lambda it: f"fun {it.fun:.6g} at best.x",
     "parameters": lambda it: ", ".join(_settings("", it)),
     "runs": lambda it: ", ".join(run.outcome.name for run in it),
@@ -220,7 +222,7 @@ def _settings(name: str, tree: Any) -> Iterator[str]:
 def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
     """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     if outcome is Outcome.STALLED and run.descend is not None:
-        return IDLE
+        return IDLE.format(run.iterate.norm)
     size, norm = ops.norm(point(request.start)), run.iterate.norm
     if outcome in LOST and 0 < size < SMALL:
         return UNITS.format(size)

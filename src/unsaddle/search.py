@@ -135,7 +135,7 @@ def read(
     if holds and met <= 4 * ops.tiny(state.x):
         notes.append("The gradient was the same wherever it was looked at: flat, or too coarse.")
     elif holds and seen.curvature_tol > WEAK * met:
-        notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
+        notes.append(f"It is weak beside the largest curvature, {met:.3g}.")
     lowest = e.curvature
     if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)

@@ -104,11 +104,13 @@ def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]
     return (4 * seen.error > gamma) & (bending > 4 * rounding), shorter
 
 
-def astray(ops: Ops, view: View) -> Scalar:
-    """Say whether no claim can come of r: gamma is above l, or r is wider than f's own scale."""
+def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
+    """Say whether no claim can come of r: it is too wide for f, or gamma above all that is seen."""
     seen, local, closer, bending = view
     wide = (seen.asked > local) & (4 * bending > local) & (closer > RESOLVED * local)
-    return wide | (vacuous(ops, seen) & (seen.smoothness > 0))
+    met = ops.where(p.escape.noise > 0, 0.0, seen.smoothness)  # noise is met as curvature
+    most = ops.maximum(local, p.escape.finest * met)
+    return wide | (vacuous(ops, seen._replace(smoothness=most)) & (most > 0))
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -130,7 +132,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)),
         error=ops.where(on & nothing, inf, best.error),
     )
-    blind = (hides & ops.where(nothing, p.escape.noise > 0, dark)) | astray(ops, view)
+    blind = (hides & ops.where(nothing, p.escape.noise > 0, dark)) | astray(ops, p, view)
     ready = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
     after = e._replace(sight=best, pace=pace)
     return s._replace(escape=after, phase=ops.where(on, HALF, ready))
