@@ -93,3 +93,25 @@ def test_noise_that_is_declared_makes_no_claim_above_all_that_is_seen() -> None:
             jac = lambda x: np.array([x[0], x[1] ** 3 - x[1]]) + noise * rng.normal(size=2)  # noqa: B023, E731
             result = minimize(fun, [1, 0], jac=jac, noise=noise, seed=seed, max_gradients=3000)
             assert not result.success or result.certificate.curvature_tol < 2
+
+
+@pytest.mark.parametrize("curvature_tol", [1e-3, None])
+def test_bending_along_one_variable_does_not_refute(curvature_tol: float | None) -> None:
+    """The Hessian is positive; one variable bends by far more than a random direction shows."""
+    n = 100
+    x = np.eye(1, n)[0] * 1e3
+
+    def grad(z: np.ndarray) -> np.ndarray:
+        d = z - x
+        return np.append(d[:-1], 1e-4 * d[-1] + 100 * d[-1] ** 2 + 2e4 * d[-1] ** 3)
+
+    for seed in range(20):
+        assert certify(grad, x, curvature_tol, seed=seed).holds is not False
+
+
+@pytest.mark.parametrize("lowest", [-1e-8, -1e-6, -1e-5, -3e-5])
+def test_a_claim_is_made_although_there_is_a_little_curvature_below_zero(lowest: float) -> None:
+    for diagonal in ([1, lowest], [1, 1, 1, 1, lowest]):
+        certificate = certify(lambda x: np.array(diagonal) * x, np.zeros(len(diagonal)))  # noqa: B023
+        assert certificate.holds is not None
+        assert certificate.holds == (certificate.curvature_tol > -2 * lowest)

@@ -95,3 +95,19 @@ def test_no_starts_at_all(starts):
 def test_bounds_are_refused():
     with pytest.raises(ValueError, match="bounds are not supported"):
         minimize(F.value, SADDLE, jac=F.gradient, bounds=[(0, 1)] * 10)
+
+
+def test_a_fault_in_a_later_start_keeps_what_the_others_have_found():
+    calls = iter(range(10**9))
+
+    def faulty(x):
+        if next(calls) == 60:
+            raise ZeroDivisionError
+        return F.gradient(x)
+
+    with pytest.raises(ZeroDivisionError) as fault:
+        minimize(F.value, SADDLE, jac=faulty, tol=1e-4, starts=9)
+    so_far = fault.value.unsaddle
+    assert so_far.success
+    assert 2 <= len(so_far.runs) < 9
+    assert f"Of 9 starts, {len(so_far.runs) - 1} came to their end." in so_far.message

@@ -21,6 +21,7 @@ from tests.watched import (
     solve,
 )
 from unsaddle import Outcome, load, minimize, save
+from unsaddle.escapes import krylov
 
 
 def bits(tree: Any) -> Any:
@@ -190,3 +191,31 @@ def test_a_run_with_a_descent_of_ones_own_is_kept_too(tmp_path: Path) -> None:
     other = minimize(fun, [1.0, 0.0], jac=jac, max_gradients=3).state
     with pytest.raises(ValueError, match="without descent=: leave it out"):
         minimize(fun, [1.0, 0.0], jac=jac, descent=descend, state=other)
+
+
+@pytest.mark.parametrize("method", ["auto", "agd+lanczos"])
+def test_a_run_resumes_inside_the_search_that_follows_a_full_memory(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Stopped and saved every few gradients, it asks for the same ones as the run that was not."""
+    n = 40
+    monkeypatch.setattr(krylov, "MEMORY", 3 * n)
+    curve = np.linspace(0.01, 1.0, n)
+    ask = {"jac": lambda x: curve * x, "method": method, "curvature_tol": 1e-2}
+    known = {"smoothness": 1.0, "hessian_lipschitz": 1e-3}
+    ask |= known if method == "agd+lanczos" else {}
+    fun = lambda x: float(curve @ (x * x) / 2)  # noqa: E731
+    whole = minimize(fun, np.ones(n), **ask)
+    state, norms = None, []
+    for _ in range(1000):
+        piece = minimize(fun, np.ones(n), state=state, max_gradients=7, **ask)
+        norms += [*piece.history.gradient_norm[piece.history.phase != "report"]]
+        if piece.success:
+            break
+        save(piece.state, tmp_path / "run.npz")
+        state = load(tmp_path / "run.npz")
+    full = whole.history.gradient_norm[whole.history.phase != "report"]
+    assert np.array_equal(np.array(norms)[np.isfinite(norms)], full[np.isfinite(full)])
+    assert whole.history.phase.tolist().count("search") > 20
+    assert piece.certificate == whole.certificate
+    assert "Growth" in whole.message

@@ -27,7 +27,7 @@ from unsaddle.methods import ENOUGH, FINEST
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle, point, whole
-from unsaddle.search import largest, read
+from unsaddle.search import largest, mirror, read
 from unsaddle.theory import check
 from unsaddle.words import nearest
 
@@ -103,7 +103,8 @@ def find_negative_curvature(
     if method not in SEARCHES:
         raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
     given = {"failure_probability": failure_probability}
-    check(given if curvature_tol is None else {**given, "curvature_tol": curvature_tol})
+    given = check(given if curvature_tol is None else {**given, "curvature_tol": curvature_tol})
+    failure_probability, curvature_tol = given["failure_probability"], given.get("curvature_tol")
     whole("seed", seed)
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     x = point(x, "x")
@@ -115,9 +116,8 @@ def find_negative_curvature(
             run, x, curvature_tol or 0.0, failure_probability, int(seed), 0, limit, method
         )
     except EndError:
-        return Certificate(
-            None, curvature_tol or math.nan, 1.0, math.nan, None, 0, "The budget did not suffice."
-        )
+        spent, note = run.oracle.gradients, "The budget did not suffice."
+        return Certificate(None, curvature_tol or math.nan, 1.0, math.nan, None, spent, note)
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
@@ -162,17 +162,22 @@ def look_around(
     Returns:
         How it ended; TESTED if the search is over, but certified nothing.
     """
+    outcome = Outcome.TESTED
     if run.within is None or isinstance(run.within.state.escape, krylov.Memory):
         noise = run.oracle.noise
         wanted = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, *known, noise)
         short = method != "lanczos"
         outcome = search(run, lanczos, wanted, x, seed, episode, limit, callback, short)
-        if outcome is not Outcome.TESTED or run.state.phase == MEASURE:
-            return outcome
-        run.gradient, episode = run.state.escape.gradient.copy(), run.state.episode
-    follows = "anc" if method == "lanczos" else method
-    settings = None if run.within else follow(run.state, follows, failure_probability)
-    return search(run, SEARCHES[follows], settings, x, seed, episode, limit, callback)
+    if outcome is Outcome.TESTED and run.state.phase != MEASURE:
+        follows, settings = "anc" if method == "lanczos" else method, None
+        if run.within is None:
+            settings = follow(run.state, follows, failure_probability)
+            run.gradient, episode = run.state.escape.gradient.copy(), run.state.episode
+        outcome = search(run, SEARCHES[follows], settings, x, seed, episode, limit, callback)
+    e = run.state.escape
+    if run.state.phase == MEASURE and e.sight.shows(e.curvature):
+        run.state = mirror(ops, lambda at: run.gradient_at(at, limit, "mirror"), run.state)
+    return outcome
 
 
 def search(

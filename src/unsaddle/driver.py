@@ -194,6 +194,12 @@ class Run:
         self.norms.append(norm)
         self.names.append(name)
 
+    def gradient_at(self, point: Vector, max_gradients: float, name: str) -> Vector:
+        """Ask for the gradient at a point that is not the iterate, as ``look`` does."""
+        self.look(point, GRADIENT, max_gradients, here=False, name=name)
+        assert self.gradient is not None
+        return self.gradient
+
     def norm(self, x: Vector) -> float:
         """Give |x|, which is known where x is the gradient at the iterate: kernels only read it."""
         _, _, gradient, norm = self.iterate

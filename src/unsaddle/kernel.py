@@ -168,7 +168,7 @@ class Outcome(Enum):
         "The method's own termination test passed, but there is negative curvature at x: "
         "certificate.direction shows where."
     )
-    STALLED = "No further progress: the gradient is above tol, but the descent goes no further."
+    STALLED = "No further progress: the descent ended short of a second-order point."
     BLIND = (
         "The gradient is within tol, but its differences show no curvature that could be told from "
         "their error: the second-order status of x is unknown; pass the curvature_tol that will do."

@@ -385,6 +385,8 @@ def override(parameters: Parameters, options: dict[str, Any]) -> Parameters:
         number = isinstance(value, Real) and not isinstance(value, bool)
         if not number or not value >= 0:  # type: ignore[operator]
             raise ValueError(f"option {name} must be a number >= 0, got {value!r}")
+        if name == "enough" and hasattr(escape, "finest") and float(value) > 1:
+            raise ValueError(f"option enough must be a share of curvature_tol, got {value!r}")
         if name == "noise" and value == math.inf:
             raise ValueError("option noise must be finite: the share of a gradient that is wrong")
     options = {k: int(v) if isinstance(v, Integral) else float(v) for k, v in options.items()}

@@ -129,7 +129,7 @@ def minimize(
         "failure_probability": failure_probability,
         "decrease_available": decrease_available,
     }
-    check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
+    constants |= check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
     parameters = override(chosen.from_theory(**constants, n=start.size), options)
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
@@ -141,9 +141,9 @@ def minimize(
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)
-    gamma = curvature_tol or math.sqrt((hessian_lipschitz or 0.0) * tol)
-    known = (smoothness or 0.0, hessian_lipschitz or 0.0)
-    request = Request(method, x0, limit, gamma, failure_probability, known)
+    known = constants["smoothness"] or 0.0, constants["hessian_lipschitz"] or 0.0
+    gamma = constants["curvature_tol"] or math.sqrt(known[1] * tol)
+    request = Request(method, x0, limit, gamma, constants["failure_probability"], known)
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:

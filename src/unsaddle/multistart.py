@@ -11,6 +11,8 @@ from unsaddle.kernel import Outcome
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import point
 
+CUT = (Outcome.INTERRUPTED, Outcome.STOPPED)
+
 Starts = int | Callable[[np.random.Generator], Any] | Any
 
 
@@ -43,17 +45,31 @@ def from_many(
     points = _points(x0, starts, count, seed)
     share = failure_probability / len(points)
     for i, start in enumerate(points):
-        runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
+        try:
+            runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
+        except Exception as error:
+            so_far = getattr(error, "unsaddle", None)
+            if so_far is not None:
+                merged = _merged([*runs, so_far], len(points), failure_probability)
+                error.unsaddle = merged  # type: ignore[attr-defined]
+            raise
         if left is not None:
             left -= runs[-1].njev
-        if runs[-1].outcome in (Outcome.INTERRUPTED, Outcome.STOPPED):
+        if runs[-1].outcome in CUT:
             break
+    return _merged(runs, len(points), failure_probability)
+
+
+def _merged(runs: list[Any], wanted: int, failure_probability: float) -> OptimizeResult:
+    """Give the lowest certified run, or the lowest of all, with what all of them have cost."""
     best = min(runs, key=lambda run: (not run.success, np.isnan(run.fun), run.fun))
     whole = best.certificate
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
     sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
     sums["message"] = best.message.replace(str(best.certificate), str(whole))
+    if len(runs) < wanted or runs[-1].outcome in CUT:
+        sums["message"] += f" Of {wanted} starts, {len(runs) - 1} came to their end."
     return type(best)({**best, **sums, "certificate": whole, "runs": runs})
 
 

@@ -30,6 +30,7 @@ STATUS = {Outcome.CERTIFIED: 0} | {
 IDLE = (
     "The gradient is {:.3g} long where descent has stopped: give it a smaller tolerance of its own."
 )
+BACK = "What descent returned after a jump is no lower than where it had stopped before."
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
@@ -222,7 +223,8 @@ def _settings(name: str, tree: Any) -> Iterator[str]:
 def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
     """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     if outcome is Outcome.STALLED and run.descend is not None:
-        return IDLE.format(run.iterate.norm)
+        idle = run.iterate.norm > run.parameters.tolerance
+        return IDLE.format(run.iterate.norm) if idle else BACK
     size, norm = ops.norm(point(request.start)), run.iterate.norm
     if outcome in LOST and 0 < size < SMALL:
         return UNITS.format(size)
