@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.measure import Panel
+from unsaddle.paper.obtain import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",

@@ -13,7 +13,8 @@ from jinja2 import Environment
 
 from unsaddle import __version__
 from unsaddle.paper.claims import FAILS, HOLDS, ONLY
-from unsaddle.paper.measure import RUN, SAMPLES
+from unsaddle.paper.measure import SAMPLES
+from unsaddle.paper.obtain import RUN
 
 BADGES = {HOLDS: "holds", ONLY: "only", FAILS: "fails"}
 
@@ -30,7 +31,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         The page.
     """
     claims = [claim for result in results.values() for claim in result["claims"]]
-    record = {"seed": seed, "samples": SAMPLES, "run": RUN, "claims": claims}
+    record = {"seed": seed, "run": RUN, "claims": claims}
     stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
     pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
