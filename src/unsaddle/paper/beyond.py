@@ -41,7 +41,8 @@ def claim(
     """Write the entry of a claim that has one reading."""
     return {
         "id": name, "paper": paper, "verdict": HOLDS if measured.satisfied else FAILS,
-        "reading": reading, **entry(measured), "note": note, "readings": {reading: entry(measured)},
+        "literal": reading, "reading": reading, **entry(measured), "note": note,
+        "readings": {reading: entry(measured)},
     }  # fmt: skip
 
 

@@ -38,6 +38,7 @@ def judge(
     return {
         "paper": claim.words,
         "verdict": verdict,
+        "literal": names[0],
         "reading": shown,
         **entry(measured[shown]),
         "note": claim.note,

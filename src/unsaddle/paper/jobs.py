@@ -88,7 +88,7 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ARMS}
         axis = axes[len(columns) + i]
         draw.histogram(axis, panel, values, RUN)
-        axis.set_title(panel.title if not declared.window else "", pad=22)
+        axis.set_title(panel.title if not declared.window else "", pad=36)
         rows += [(panel.title, getattr(panel, arm).label, float(v))
                  for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
     draw.save(picture, folder / name)

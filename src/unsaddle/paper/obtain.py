@@ -5,7 +5,7 @@ values that replaces those of the figure.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -67,6 +67,7 @@ def lowest(f: Landscape, points: np.ndarray, reach: float) -> np.ndarray:
     return best
 
 
+@lru_cache(32)
 def sectors(f: Landscape, level: float, reach: float) -> tuple[np.ndarray, bool]:
     """Find the directions of the plane along which a value below a level is found.
 

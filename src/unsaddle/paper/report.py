@@ -74,13 +74,17 @@ def _write(texts: dict[Path, str]) -> None:
 
 def _interval(claim: dict[str, Any]) -> str:
     """Write an interval, if there is one."""
-    known = None not in (claim["low"], claim["high"])
-    return f"{_short(claim['low'])} to {_short(claim['high'])}" if known else "-"
+    if None in (claim["low"], claim["high"]):
+        return "-"
+    low, high = _short(claim["low"], 3), _short(claim["high"], 3)
+    if low == high:
+        low, high = _short(claim["low"], 4), _short(claim["high"], 4)
+    return f"{low} to {high}"
 
 
-def _short(value: float) -> str:
-    """Write three digits, or five where three would say 1 of what is less."""
-    return f"{value:.3g}" if round(value, 3) != 1 else f"{value:.5g}"
+def _short(value: float, digits: int) -> str:
+    """Write so many digits, or five where three would say 1 of what is less."""
+    return f"{value:.{digits}g}" if round(value, 3) != 1 else f"{value:.5g}"
 
 
 def _wide(png: bytes) -> bool:

@@ -87,9 +87,10 @@ def table1(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         "From the exact saddle of h to a certified minimum, with the papers' own parameters (auto "
         "has none), all gradients counted, also those of the certificate; means of "
         f"{SEEDS} starts. The tolerance is such that gamma is half of the saddle's curvature. Left "
-        "of the exponents: counts for n = 10 to 10,000 (saddle curvature 0.1), whose logarithm is fitted against log log n; and for "
-        "saddle curvatures 0.1 to 0.01 (n = 10), fitted against log(1/tolerance). The proven rates "
-        "bound the worst of all functions with many saddles; one saddle costs less.",
+        "of the exponents: counts for n = 10 to 10,000 (saddle curvature 0.1), whose logarithm is "
+        "fitted against log log n; and for saddle curvatures 0.1 to 0.01 (n = 10), fitted against "
+        "log(1/tolerance). The proven rates bound the worst of all functions with many saddles; "
+        "one saddle costs less.",
         ("method", "proven rate", *[f"n = {n}" for n in SIZES], "power of log n",
          *[f"curvature {e:g}" for e in CURVATURES], "power of 1/eps", "certified"),
         rows, folder, "Gradients to a certified minimum, against n and against 1/tolerance",
