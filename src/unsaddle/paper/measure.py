@@ -200,7 +200,10 @@ def race(threshold: float, ratio: float, limit: int) -> Ask:
         lasting = bool(changes.pop("lasting", 0))
         times = range(1, limit + 1)
         rows = [experiment.curve(arm, changes, threshold, times, m) for arm in ARMS]
-        (ours, theirs), runs = (each.mean(-1) for each in rows), map(of_runs, rows)
+        (ours, theirs), (our_runs, their_runs) = (
+            (each.mean(-1) for each in rows),
+            map(of_runs, rows),
+        )
 
         def quotient(fast: np.ndarray, slow: np.ndarray, shift: float = 0.0) -> np.ndarray:
             ends = reached(fast, 0.9 - shift, lasting), reached(slow, 0.9 + shift, lasting)
@@ -208,7 +211,7 @@ def race(threshold: float, ratio: float, limit: int) -> Ask:
 
         spread = 1.96 * 0.3 / sqrt(m)
         value, low, high = (float(quotient(ours, theirs, by)) for by in (0.0, spread, -spread))
-        run = float(np.mean(quotient(*runs) < ratio))
+        run = float(np.mean(quotient(our_runs, their_runs) < ratio))
         ends = (reached(shares, lasting=lasting) for shares in (ours, theirs))
         counts = [f"{end:.0f}".replace("inf", f"over {limit}") for end in ends]
         kind = "for good" if lasting else "through"

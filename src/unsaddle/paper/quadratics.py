@@ -131,12 +131,14 @@ def lanczos(f: Landscape, squares: np.ndarray, bars: Any, limit: int) -> np.ndar
         ops = variant(numpy_ops, noise=lambda like, seed, episode, start=start: start.copy())
         gradient, looks, seen = f.gradient(np.zeros(f.n)), 0, []
         state = line.solver.start(ops, p, np.zeros(f.n), 0)._replace(phase=BEGIN)
+        e = state.escape
         while looks < limit and state.phase >= 0:
             phase = line.solver.phases[state.phase]
             if phase.needs:
                 gradient, looks = f.gradient(phase.at(ops, p, state)), looks + 1
             state = phase.update(ops, p, state, 0.0, gradient)
             e = state.escape
+            del seen[e.steps :]  # where it began again
             if e.steps > len(seen):
                 seen.append(looks)
                 if len(seen) % 8 == 0 and lowest_ritz(e, e.steps) <= min(bars):
