@@ -68,3 +68,17 @@ def test_a_flat_function_is_not_refuted(method: str) -> None:
         result = minimize(value, start, jac=slope, method=method)
         assert result.certificate.holds is not False
         assert result.outcome in (Outcome.CERTIFIED, Outcome.BLIND)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+@pytest.mark.parametrize("n", [2, 10])
+def test_a_gradient_too_coarse_to_change_is_trusted_to_tol_only(decimals: int, n: int) -> None:
+    """At the saddle every difference vanishes, up to the longest probe there is."""
+    fun = lambda x: x[0] ** 4 / 4 - x[0] ** 2 / 2 + x[1:] @ x[1:] / 2  # noqa: E731
+    jac = lambda x: np.round(np.append(x[0] ** 3 - x[0], x[1:]), decimals)  # noqa: E731
+    for seed in SEEDS:
+        result = minimize(fun, np.zeros(n), jac=jac, tol=10.0**-decimals, seed=seed)
+        at_saddle = abs(result.x[0]) < 0.5
+        assert not (result.success and at_saddle and result.certificate.curvature_tol < 1)
+        if result.success and at_saddle:
+            assert "flat, or too coarse" in result.message

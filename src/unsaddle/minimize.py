@@ -268,7 +268,7 @@ def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> No
             )
     own = copied(checkpoint)
     run.state, run.value, run.gradient, run.before = own[1:5]
-    run.begun, run.best = -own.searched, own.best
+    run.begun, run.best, run.within = -own.searched, own.best, own.within
 
 
 def _adapt(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:

@@ -21,7 +21,7 @@ KINDS = {
     False: "practical: gradient errors are rounding, not malice.",
 }
 WHY = {
-    BLIND: "The gradient is too noisy for its differences to show any curvature.",
+    BLIND: "Differences of the gradient show no curvature that could be told from their error.",
     TESTED: "The search ended undecided.",
     MEASURE: "The search ended undecided.",
 }
@@ -132,7 +132,9 @@ def read(
     if holds is not False:
         notes += raised(seen.asked, seen.curvature_tol, ops.tiny(state.x), noise)
     met = largest(ops, e)
-    if holds and seen.curvature_tol > WEAK * met:
+    if holds and met <= 4 * ops.tiny(state.x):
+        notes.append("The gradient was the same wherever it was looked at: flat, or too coarse.")
+    elif holds and seen.curvature_tol > WEAK * met:
         notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
     lowest = e.curvature
     if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
