@@ -200,10 +200,8 @@ def race(threshold: float, ratio: float, limit: int) -> Ask:
         lasting = bool(changes.pop("lasting", 0))
         times = range(1, limit + 1)
         rows = [experiment.curve(arm, changes, threshold, times, m) for arm in ARMS]
-        (ours, theirs), (our_runs, their_runs) = (
-            (each.mean(-1) for each in rows),
-            map(of_runs, rows),
-        )
+        ours, theirs = (each.mean(-1) for each in rows)
+        our_runs, their_runs = map(of_runs, rows)
 
         def quotient(fast: np.ndarray, slow: np.ndarray, shift: float = 0.0) -> np.ndarray:
             ends = reached(fast, 0.9 - shift, lasting), reached(slow, 0.9 + shift, lasting)
