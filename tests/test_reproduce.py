@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -363,3 +364,12 @@ def test_without_the_extra_the_error_says_what_to_type(capsys, monkeypatch):
 def test_a_bad_seed(capsys, tmp_path):
     assert main(["reproduce", "--seed", "-1", "--output", str(tmp_path)]) == 2
     assert "seed must be a whole number from 0" in capsys.readouterr().err
+
+
+def test_make_reproduce_installs_what_it_needs_and_no_more():
+    lines = (Path(__file__).parents[1] / "Makefile").read_text()
+    target = lines.partition("\nreproduce:")[2].partition("\n\n")[0]
+    setting_up = lines.partition("\n.venv/paper:")[2].partition("\n\n")[0]
+    assert target.startswith(" .venv/paper\n")
+    assert "--editable '.[paper]'" in setting_up
+    assert "dev" not in setting_up

@@ -183,11 +183,12 @@ def _sweep(names: Sequence[str], output: Path) -> None:
 
 def run_job(name: str, output: Path, seed: int, told: jobs.Told) -> None:
     """Run one job in a folder of its own and move what it wrote into place."""
+    by = made(seed)  # before it is, or the code may have changed
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=output))
     try:
         result = JOBS[name].run(scratch, seed, told)
         files = {path.name: _checksum(path) for path in sorted(scratch.iterdir())}
-        record = {"made": made(seed), "files": files, "result": result}
+        record = {"made": by, "files": files, "result": result}
         (scratch / "result.json").write_text(json.dumps(record, indent=1))
         for folder in {*map(_place, files), "results"}:
             (output / folder).mkdir(exist_ok=True)
