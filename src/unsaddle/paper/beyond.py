@@ -28,7 +28,8 @@ def result(
 ) -> dict[str, Any]:  # fmt: skip
     """Put a job's table, picture and claims together."""
     table = write_csv(folder / f"{name}.csv", header, rows)
-    shown = [[f"{v:.3g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    forms = {float: "{:.3g}", int: "{:,}"}
+    shown = [[forms.get(type(v), "{}").format(v) for v in row] for row in rows]
     return {
         "title": title, "text": text, "claims": list(claims), "tables": [table],
         "pictures": [{"stem": name, "alt": alt}], "header": list(header), "rows": shown,

@@ -20,7 +20,7 @@ STARTS = 10 * RUN  # on the dense spectrum
 LANCZOS = 1000  # starts of Lanczos, anywhere
 EPS, BARS = 0.01, {"lambda/4": 0.25, "0.9 lambda": 0.9}
 LIMIT = "Lanczos"
-RACERS = {  # label -> (method, eta l, label on the dense spectrum); theta and zeta by theory
+RACERS = {  # label -> (method, eta l on the dense spectrum); theta and zeta by theory
     "NC-finding": ("pgd+nc", 1.0), "PGD": ("pgd", 1.0), "NEON": ("neon", 1.0),
     "ANCGD": ("ancgd", 0.25), "PAGD": ("pagd", 0.25), "NEON+": ("neon+", 0.25),
     "ANC, eta = 1/l": ("ancgd", 1.0),
@@ -53,7 +53,7 @@ def on_h(seed: int, tick: Any) -> tuple[Counts, dict[str, np.ndarray]]:
     f, values = landscapes.h(2, 1.0), symbols(0.05, 1.0) | {"r": 0.1}
     side = sectors(f, -0.9, 4.0)[0]
     bar = rayleigh(np.array([-1.0, 1.0]), np.array([[abs(side[0]), 1.0]]))
-    labels = [label for label in RACERS if label in ("PGD", "PAGD") or "=" not in label]
+    labels = [label for label in RACERS if "=" not in label]
     counts: Counts = {label: [] for label in (*labels, LIMIT)}
     runs: dict[str, list[np.ndarray]] = {label: [] for label in labels}
     for n in DIMENSIONS:
@@ -189,7 +189,7 @@ def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         "agd+lanczos, is the limit of all methods of this kind; one of its gradients measures the "
         "error of a difference. h is no benchmark for it: there are two distinct eigenvalues, and "
         f"it is done at once. The dense spectrum has {STARTS:,} starts for each n, Lanczos "
-        f"{LANCZOS}, h {SAMPLES:,}.",
+        f"{LANCZOS:,}, h {SAMPLES:,}.",
         ("problem", "method", "starts", *[f"n = {n:,}" for n in DIMENSIONS], "per decade"),
         table, folder, "Gradients until 90% of the starts are through, against n",
         [faster(counts, runs)],
