@@ -237,40 +237,15 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
     """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
-    tested, own, phases = run.state, run.parameters, run.phases
-    full = isinstance(tested.escape, krylov.Memory)
+    tested, full = run.state, isinstance(run.state.escape, krylov.Memory)
     before = run.begun if full or run.within else run.oracle.gradients
-    delta = request.failure_probability
-    end = None
     try:
-        if full:
-            run.gradient = run.gradient if run.within else tested.escape.gradient.copy()
-            settings, place = follow(tested, "anc", delta), (tested.x, tested.seed, tested.episode)
-            end = search(run, anc, settings, *place, request.limit, callback)
-        else:
-            if run.within:
-                known = run.within.state.escape.gradient.copy()
-                run.iterate = Look(tested.x.copy(), None, known, ops.norm(known))
-            else:
-                run.look(tested.x.copy(), GRADIENT, request.limit, here=True, name="confirm")
-            end = look_around(
-                run, tested.x, request.gamma, delta, tested.seed, tested.episode, request.limit,
-                callback=callback, known=request.known,
-            )  # fmt: skip
-    except NotFiniteError:
-        end = Outcome.NOT_FINITE
-    except KeyboardInterrupt:
-        end = Outcome.INTERRUPTED
-    except EndError as short:
-        end = short.outcome
+        end, found = _search(run, request, callback, full)
     finally:
-        found, settings = run.state, run.parameters.escape
-        run.state, run.parameters, run.phases, run.begun = tested, own, phases, before
-        if found is not tested and (end is None or end in CUT_SHORT):
-            run.within = Within(found, settings)
+        run.begun = before
     if end in CUT_SHORT:
         return end, undecided(request)
-    certificate = read(ops, found, delta, run.oracle.gradients - before)
+    certificate = read(ops, found, request.failure_probability, run.oracle.gradients - before)
     if full and certificate.holds is False:
         known = tested.escape._replace(
             direction=certificate.direction,
@@ -281,6 +256,40 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
         run.state = tested._replace(escape=known, phase=MEASURE, episode=found.episode)
     outcomes = {True: Outcome.CERTIFIED, False: Outcome.REFUTED, None: end}
     return outcomes[certificate.holds], certificate
+
+
+def _search(run: Run, request: Request, callback: Callback, full: bool) -> tuple[Outcome, State]:
+    """Search where the run has ended, which stays as it was; cut short, the search is kept."""
+    tested, own, phases = run.state, run.parameters, run.phases
+    x, seed, episode = place = tested.x, tested.seed, tested.episode
+    delta, end = request.failure_probability, Outcome.STOPPED
+    try:
+        if full:
+            run.gradient = run.gradient if run.within else tested.escape.gradient.copy()
+            settings = follow(tested, "anc", delta)
+            end = search(run, anc, settings, *place, request.limit, callback)
+        else:
+            if run.within:
+                known = run.within.state.escape.gradient.copy()
+                run.iterate = Look(x.copy(), None, known, ops.norm(known))
+            else:
+                run.look(x.copy(), GRADIENT, request.limit, here=True, name="confirm")
+            end = look_around(
+                run, x, request.gamma, delta, seed, episode, request.limit,
+                callback=callback, known=request.known,
+            )  # fmt: skip
+    except NotFiniteError:
+        end = Outcome.NOT_FINITE
+    except KeyboardInterrupt:
+        end = Outcome.INTERRUPTED
+    except EndError as short:
+        end = short.outcome
+    finally:
+        found, settings = run.state, run.parameters.escape
+        run.state, run.parameters, run.phases = tested, own, phases
+        if found is not tested and end in CUT_SHORT:
+            run.within = Within(found, settings)
+    return end, found
 
 
 def _settle(run: Run, outcome: Outcome, request: Request) -> tuple[Best, Outcome]:
