@@ -10,7 +10,6 @@ from scipy.stats import binom
 from unsaddle.paper.obtain import ARMS, RUN, Experiment
 
 SAMPLES = 100_000  # for each probability
-SCANNED = 20_000  # for each point of a scan
 
 
 class Measured(NamedTuple):
