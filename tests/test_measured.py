@@ -106,6 +106,15 @@ def test_a_reading_with_another_eps_is_of_another_landscape():
         assert row.mean() == share
 
 
+def test_without_nce_values_are_not_looked_at():
+    """At theta = 0.3 NCE finds nothing to do: the same paths with it, where values are looked at."""
+    panel = figures.FIGURES["fig4"]().panels[0]
+    with_nce, without = (
+        obtain.descents(panel, "theirs", {"theta": 0.3, "nce": nce}, 1, 300) for nce in (1, 0)
+    )
+    np.testing.assert_array_equal(with_nce, without)
+
+
 def test_a_race_for_good_waits_until_nothing_swings_back():
     shares = np.array([[0.0, 0.95], [0.92, 0.8], [0.5, 0.91], [0.9, 0.9]])
     assert measure.reached(shares).tolist() == [2, 1]

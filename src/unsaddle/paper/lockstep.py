@@ -149,8 +149,8 @@ def trajectory(
     if method.startswith("neon"):  # the captions start it in the ball, NEON itself on the sphere
         within = ops.uniform(origin, seeds, 1) ** (1 / ops.size(origin))
         state = state._replace(escape=_scaled(state.escape, within))
-    if method == "pagd" and not values.get("nce"):
-        f = replace(f, value=lambda x: np.zeros(len(x)))  # values are for NCE
+    if method in ("pagd", "neon+") and not values.get("nce"):
+        f = replace(f, value=lambda x: np.zeros(len(x)))  # values are for tests that are off
     look = partial(_look, p, f, ops, values.get("sigma", 0.0))
     for time in times:
         state, seen = _run(solver.phases, look, partial(awake, kind, time), state, seen)
