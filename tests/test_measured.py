@@ -107,7 +107,7 @@ def test_a_reading_with_another_eps_is_of_another_landscape():
 
 
 def test_without_nce_values_are_not_looked_at():
-    """At theta = 0.3 NCE finds nothing to do: the same paths with it, where values are looked at."""
+    """At theta = 0.3 NCE finds nothing to do: the same paths with it, where values count."""
     panel = figures.FIGURES["fig4"]().panels[0]
     with_nce, without = (
         obtain.descents(panel, "theirs", {"theta": 0.3, "nce": nce}, 1, 300) for nce in (1, 0)
