@@ -31,12 +31,18 @@ bench-cost: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md
 	$(BIN)/python benchmarks/backends.py --output docs/backends.md
 
-reproduce: .venv/ready
+reproduce: .venv/paper
 	$(BIN)/unsaddle reproduce all --output report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv/paper: pyproject.toml constraints.txt  # no more than it needs, unless all is there
+	test -e .venv/ready || $(PYTHON) -m venv .venv
+	test -e .venv/ready || $(BIN)/pip install --quiet --constraint constraints.txt \
+	--editable '.[paper]'
 	touch $@
 
 .venv/bench: .venv/ready

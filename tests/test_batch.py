@@ -9,7 +9,7 @@ from unsaddle.methods import STOCHASTIC
 from unsaddle.ops import batch
 from unsaddle.ops import numpy as numpy_ops
 from unsaddle.paper.lockstep import KINDS, awake, parameters, trajectory
-from unsaddle.paper.measure import seeds
+from unsaddle.paper.obtain import seeds
 
 VALUES = {"eta": 0.05, "r": 0.1, "theta": 0.11, "zeta": 0.8, "xi": 0.1, "start": 1, "kick": 0.01}
 

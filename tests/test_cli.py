@@ -144,6 +144,12 @@ def test_a_start_at_the_minimum_and_a_negative_number_are_understood(capsys):
     assert (code, json.loads(out)["x"]) == (0, [-2, 0])
 
 
+def test_a_whole_number_may_be_written_with_an_exponent(capsys):
+    for budget, outcome in (("1e3", "CERTIFIED"), ("1000.", "CERTIFIED"), ("3e0", "BUDGET")):
+        argv = ("minimize", "landscape:quartic", "--max-gradients", budget, "--seed", "1e0")
+        assert json.loads(run(capsys, *argv, "--json")[1])["outcome"] == outcome
+
+
 def test_what_a_reader_sees(capsys):
     argv = words("demo:bowl --jac demo:bowl_gradient --smoothness 1 --hessian-lipschitz 1 --x0")
     code, out, err = run(capsys, "minimize", *argv, ",".join("1" * 11))
@@ -190,6 +196,30 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
     ("text", "message"),
     [
         ("minimise", "invalid choice: 'minimise'"),
+        ("minimise", "; did you mean 'minimize'? (see unsaddle --help)"),
+        ("method", "invalid choice: 'method' (choose from"),
+        ("method", "; did you mean 'methods'? (see"),
+        ("tol", "invalid choice: 'tol' (choose from"),
+        ("minimize landscape:seed", "there is no 'landscape:seed'; "),
+        ("minimize tol:f", "there is no module 'tol'"),
+        ("minimize landscape:quartic --method tol", "--method 'tol' is unknown"),
+        (
+            "minimize landscape:quartic method",
+            "unrecognized arguments: method (see unsaddle minimi",
+        ),
+        (
+            "minimize landscape:quartic --metod ancgd",
+            "unrecognized arguments: --metod ancgd; did you mean '--method'? (see unsaddle minimiz",
+        ),
+        ("minimize landscape:quartic --metod=pgd", "--metod=pgd; did you mean '--method'?"),
+        ("reproduce --agian", "unrecognized arguments: --agian; did you mean '--again'? (see"),
+        ("--versoin", "did you mean '--version'?"),
+        (
+            "minimize landscape:quartic --max-gradients 1e-3",
+            "--max-gradients: '1e-3' is not a whole number: type 1000, or 1e3",
+        ),
+        ("minimize landscape:quartic --max-gradients inf", "'inf' is not a whole number: type"),
+        ("minimize landscape:quartic --seed one", "--seed: 'one' is not a whole number: type"),
         ("minimize", "required: FUNCTION"),
         ("certify", "required: GRADIENT"),
         ("minimize demo --x0 1", "'demo' is no place of a function: type MODULE:NAME, FILE.py:NA"),

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
 from textwrap import fill, wrap
@@ -48,15 +49,27 @@ class TheirError(Exception):
     """The cause was raised by the user's function."""
 
 
+class SpokenError(ValueError):
+    """An error in the words of the command line: the user's own words in it stay as they are."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises what is wrong, so that all errors look the same."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of exiting, and know the words of others."""
-        for word in re.findall(r"(?<=--)[\w-]+", message.partition("unrecognized")[2]):
-            if word in ELSEWHERE:
-                raise ValueError(f"--{word} {ELSEWHERE[word]}")
-        raise ValueError(f"{message} (see {self.prog} --help)")
+        """Raise instead of exiting, and ask which command was meant."""
+        wrong = re.search("invalid choice: '(.*?)'", message)
+        asked = f"; {meant(wrong[1], COMMANDS)}" if wrong else ""
+        raise SpokenError(f"{message}{asked.rstrip('; ')} (see {self.prog} --help)")
+
+    def refuse(self, extra: Sequence[str]) -> NoReturn:
+        """Raise what is to be said of words that are not understood, and know those of others."""
+        asked, flags = "", re.findall(r"--[\w-]+", self.format_usage())
+        for word in [word.partition("=")[0] for word in extra if word.startswith("--")]:
+            if word[2:] in ELSEWHERE:
+                raise SpokenError(f"{word} {_as_flags(ELSEWHERE[word[2:]])}")
+            asked = asked or f"; {meant(word, flags)}".rstrip("; ")
+        self.error(f"unrecognized arguments: {' '.join(extra)}{asked}")
 
 
 def methods_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,8 +101,8 @@ ARGUMENTS = {  # of minimize: kind, help
     "tol": (float, "gradient norm to reach (default {})"),
     "curvature_tol": (float, "curvature to certify; chosen from what is met if not given"),
     "failure_probability": (float, "chance of a false certificate in the run (default {})"),
-    "seed": (int, "all randomness is a function of it (default {})"),
-    "max_gradients": (int, "stop before one gradient more than this"),
+    "seed": (lambda text: whole(text), "all randomness is a function of it (default {})"),
+    "max_gradients": (lambda text: whole(text), "stop before one gradient more than this"),
     "smoothness": (float, "bound on the Hessian's norm"),
     "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
     "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
@@ -160,7 +173,7 @@ def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     text = "fig1 to fig8, table1, or another part of the report (default all)"
     parser.add_argument("names", nargs="*", metavar="NAME", help=text)
     parser.add_argument("--output", default="report", help="folder for the report (default report)")
-    parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
+    parser.add_argument("--seed", type=whole, default=0, help="of all samples (default 0)")
     text = "run also what is finished already"
     parser.add_argument("--again", action="store_true", default=False, help=text)
 
@@ -215,14 +228,18 @@ def _run(argv: Sequence[str]) -> int:
         add_arguments(command)
         command.set_defaults(run=run)
     try:
-        given = vars(parser.parse_args(words or ["--help"]))
+        known, extra = parser.parse_known_args(words or ["--help"])
+        given = vars(known)
+        if extra:
+            commands.choices.get(next(iter(words)), parser).refuse(extra)
         return given.pop("run")(given)
     except KeyboardInterrupt:
         return EXIT_CODES[Outcome.INTERRUPTED]
     except TheirError as error:
         traceback.print_exception(error.__cause__)
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        print(f"unsaddle: error: {_as_flags(str(error))}", file=sys.stderr)
+        spoken = str(error) if isinstance(error, SpokenError) else _as_flags(str(error))
+        print(f"unsaddle: error: {spoken}", file=sys.stderr)
     return 2
 
 
@@ -235,6 +252,17 @@ def numbers(text: str) -> np.ndarray:
     if not given:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers: type --x0 1,0")
     return np.array(given)
+
+
+def whole(text: str) -> int:
+    """Read a whole number, also if it is written as 1e3."""
+    try:
+        return int(text)
+    except ValueError:
+        with suppress(ValueError):
+            if float(text).is_integer() and abs(float(text)) < 2**53:
+                return int(float(text))
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number: type 1000, or 1e3")
 
 
 def setting(text: str) -> tuple[str, float]:
@@ -298,8 +326,8 @@ def _as_flags(message: str) -> str:
 
 
 def _flagged(text: str, names: Iterable[str]) -> str:
-    """Write names of arguments as flags."""
-    found = rf"(?<![\w-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
+    """Write names of arguments as flags, but for words in quotes, which are the user's."""
+    found = rf"(?<![\w'-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
     return re.sub(found, lambda it: f"--{_flag(it[1])}{' ' * len(it[2])}", text)
 
 

@@ -15,12 +15,12 @@ def _double_well(name: str, n: int, eps: float, stiffness: float) -> Landscape:
     minimum[0] = 2 * math.sqrt(eps)
 
     def value(x: Any) -> Any:
-        first, rest = x[..., 0], x[..., 1:]
-        return first**4 / 16 - eps * first**2 / 2 + stiffness * namespace(x).sum(rest**2, -1) / 2
+        square, rest = x[..., 0] ** 2, x[..., 1:]
+        return square**2 / 16 - eps * square / 2 + stiffness * namespace(x).sum(rest**2, -1) / 2
 
     def gradient(x: Any) -> Any:
         first, rest = x[..., :1], x[..., 1:]
-        return namespace(x).concatenate([first**3 / 4 - eps * first, stiffness * rest], -1)
+        return namespace(x).concatenate([(first**2 / 4 - eps) * first, stiffness * rest], -1)
 
     def hessian(x: np.ndarray) -> np.ndarray:
         return np.diag([3 * x[0] ** 2 / 4 - eps] + [stiffness] * (n - 1))
@@ -90,7 +90,7 @@ def cubic() -> Landscape:
 
     def value(x: Any) -> Any:
         a, b = x[..., 0], x[..., 1]
-        return (a**3 - b**3) / 2 - 3 * a * b + (a**2 + b**2) ** 2 / 2
+        return (a**2 * a - b**2 * b) / 2 - 3 * a * b + (a**2 + b**2) ** 2 / 2
 
     def gradient(x: Any) -> Any:
         a, b = x[..., 0], x[..., 1]

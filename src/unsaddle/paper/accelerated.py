@@ -20,7 +20,8 @@ from unsaddle.paper.declare import (
     panel_on,
     raced,
 )
-from unsaddle.paper.measure import Arm, Ask, both, dominated, race, share
+from unsaddle.paper.measure import Ask, both, dominated, race, share
+from unsaddle.paper.obtain import Arm
 
 THETAS = grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
@@ -219,7 +220,9 @@ def triangle_neon() -> Figure:
     )  # fmt: skip
     panel = figure.panels[0]
     left = gathers(panel, "theirs", {
-        "zeta by theory": {}, "zeta by theory, at t = 10": {"t": 10}, "zeta = 0.9": {"zeta": 0.9},
+        "zeta by theory": {},
+        "zeta by theory, at t = 10": {"t": (10,)},
+        "zeta = 0.9": {"zeta": 0.9},
     })  # fmt: skip
     left = left._replace(note=f"{left.note} Later than t = 10 it leaves: it is not renormalised.")
     ours = gathers(panel, "ours", {f"theta = {theory:.3f}, by theory": {"theta": theory}})

@@ -1,15 +1,18 @@
 """Verdicts: what became of a claim under its readings."""
 
+from collections.abc import Callable
 from typing import Any
 
 from unsaddle.paper.declare import Claim
-from unsaddle.paper.measure import SAMPLES, SCANNED, Experiment, Measured
+from unsaddle.paper.measure import SAMPLES, Measured
+from unsaddle.paper.obtain import Experiment
 
 HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"
-MANY = 6  # a claim with more readings than this is a scan, at the scan's sample size
 
 
-def judge(claim: Claim, experiment: Experiment) -> dict[str, Any]:
+def judge(
+    claim: Claim, experiment: Experiment, tick: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
     """Measure a claim under each of its readings and give the verdict.
 
     It holds if it does under the literal reading, the first; it holds only under a reading if it
@@ -19,12 +22,15 @@ def judge(claim: Claim, experiment: Experiment) -> dict[str, Any]:
     Args:
         claim: What the paper says.
         experiment: Where to measure it.
+        tick: Called after each reading.
 
     Returns:
         The entry of claims.json.
     """
-    m = SAMPLES if len(claim.readings) <= MANY else SCANNED
-    measured = {name: claim.ask(experiment, values, m) for name, values in claim.readings.items()}
+    measured = {}
+    for name, values in claim.readings.items():
+        measured[name] = claim.ask(experiment, values, SAMPLES)
+        tick()
     names = list(measured)
     good = [name for name in names if measured[name].satisfied]
     shown = good[0] if good and good[0] != names[0] else names[0]
@@ -32,6 +38,7 @@ def judge(claim: Claim, experiment: Experiment) -> dict[str, Any]:
     return {
         "paper": claim.words,
         "verdict": verdict,
+        "literal": names[0],
         "reading": shown,
         **entry(measured[shown]),
         "note": claim.note,
@@ -42,6 +49,7 @@ def judge(claim: Claim, experiment: Experiment) -> dict[str, Any]:
 def entry(measured: Measured) -> dict[str, Any]:
     """Write a measurement with as many digits as it can carry."""
     numbers = {name: _number(getattr(measured, name)) for name in ("value", "low", "high", "run")}
+    numbers["samples"] = measured.samples
     return {"measured": measured.what, "satisfied": bool(measured.satisfied), **numbers}
 
 

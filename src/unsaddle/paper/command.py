@@ -42,12 +42,15 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
         with Progress(*columns, console=console) as progress:
             weight = sum(reproduce.JOBS[name].seconds for name in todo)
             parts = progress.add_task(f"0 of {len(todo)} parts", total=weight)
-            done: list[str] = []
+            shares: dict[str, float] = {}
 
-            def told(name: str, seconds: float) -> None:
-                done.append(name)
-                words = f"{len(done)} of {len(todo)} parts, last {name}"
-                progress.update(parts, advance=seconds, description=words)
+            def told(name: str, share: float) -> None:
+                shares[name] = share
+                under_way = [each for each, part in shares.items() if part < 1]
+                words = f"{len(shares) - len(under_way)} of {len(todo)} parts"
+                seconds = sum(reproduce.JOBS[each].seconds * part for each, part in shares.items())
+                progress.update(parts, completed=seconds,
+                                description=" ".join([words, *under_way]))  # fmt: skip
 
             page = reproduce.reproduce(names, Path(output), seed, again, told)
     except KeyboardInterrupt:

@@ -8,7 +8,8 @@ import numpy as np
 
 from unsaddle.landscapes import Landscape
 from unsaddle.ops import batch
-from unsaddle.paper.measure import Arm, Ask, Panel, ahead, aligned
+from unsaddle.paper.measure import Ask, ahead, aligned
+from unsaddle.paper.obtain import Arm, Panel
 
 FASTER = "{} typically needs less than {} of {}'s iterations"
 AHEAD = "{} converges faster than {} even when it has far fewer iterations"

@@ -11,11 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.measure import Panel
+from unsaddle.paper.obtain import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
@@ -88,9 +89,14 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
                   label=label)  # fmt: skip
         axes.hist(each, bins, weights=np.full(len(each), 1 / len(each)), color=COLOURS[arm],
                   histtype="step", linewidth=1.4)  # fmt: skip
+    most = max(len(each) for each in values.values())
+    shapes = [
+        Patch(facecolor="#cccccc", label=f"filled: {run} samples"),
+        Patch(facecolor="none", edgecolor="#555555", label=f"outline: {most:,}"),
+    ]
     axes.set(xlabel="descent value", ylabel="share of samples", ylim=(0, None))
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
-    key(axes, 2, columnspacing=1.0)
+    key(axes, 2, handles=[*axes.get_legend_handles_labels()[0], *shapes], columnspacing=1.0)
 
 
 def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ it JSON: the report is made from results alone.
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,17 @@ from unsaddle.paper.claims import judge
 from unsaddle.paper.declare import Figure, Scan
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.lockstep import trajectory
-from unsaddle.paper.measure import RUN, SAMPLES, SCANNED, Experiment, seeds
+from unsaddle.paper.measure import SAMPLES
+from unsaddle.paper.obtain import ARMS, RUN, Experiment, seeds
 
-Job = Callable[[Path, int], dict[str, Any]]
+Told = Callable[[float], None]  # which share of the job is done
+Job = Callable[[Path, int, Told], dict[str, Any]]
+
+
+def ticker(told: Told, total: int) -> Callable[[], None]:
+    """Give a function that tells of one more of so many steps."""
+    steps = count(1)
+    return lambda: told(next(steps) / total)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -30,23 +39,26 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
     return path.name
 
 
-def figure(name: str, folder: Path, seed: int) -> dict[str, Any]:
+def figure(name: str, folder: Path, seed: int, told: Told) -> dict[str, Any]:
     """Reproduce a figure: picture, sensitivity panel, claims.
 
     Args:
         name: Its name.
         folder: Where to write.
         seed: Of all samples.
+        told: Called with the share that is done.
 
     Returns:
         The result.
     """
     declared = FIGURES[name]()
-    experiment = Experiment(declared.panels, seed)
-    claims = [{"id": f"{name}.{i}", **judge(claim, experiment)}
+    experiment, scan = Experiment(declared.panels, seed), declared.scan
+    points = len(scan.grid) * len(scan.lines)
+    tick = ticker(told, sum(len(claim.readings) for claim in declared.claims) + points)
+    claims = [{"id": f"{name}.{i}", **judge(claim, experiment, tick)}
               for i, claim in enumerate(declared.claims, 1)]  # fmt: skip
     tables = [_picture(name, folder, declared, experiment)]
-    tables.append(_sensitivity(name, folder, declared.scan, experiment))
+    tables.append(_sensitivity(name, folder, scan, experiment, tick))
     return {
         "title": f"Figure {name[3:]}. {declared.title}",
         "text": declared.note,
@@ -65,7 +77,7 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
     picture, axes = draw.sheet(len(columns) + len(declared.panels), 3.5)
     for axis, (panel, moment) in zip(axes, columns, strict=False):
         points = {}
-        for arm in ("ours", "theirs"):
+        for arm in ARMS:
             one = getattr(panel, arm)
             numbers = seeds(arm, experiment.seed, RUN)
             run = trajectory(one.method, panel.landscape, one.values, one.times, numbers, panel.ops)
@@ -73,21 +85,24 @@ def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) 
         draw.samples(axis, panel, declared.window or (), points, panel.ours.values["r"])
     rows = []
     for i, panel in enumerate(declared.panels):
-        values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ("ours", "theirs")}
+        values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ARMS}
         axis = axes[len(columns) + i]
         draw.histogram(axis, panel, values, RUN)
-        axis.set_title(panel.title if not declared.window else "", pad=22)
+        axis.set_title(panel.title if not declared.window else "", pad=36)
         rows += [(panel.title, getattr(panel, arm).label, float(v))
                  for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
     draw.save(picture, folder / name)
     return write_csv(folder / f"{name}.csv", ("panel", "method", "descent"), rows)
 
 
-def _sensitivity(name: str, folder: Path, scan: Scan, experiment: Experiment) -> str:
-    lines = {
-        label: [ask(experiment, scan.changes(v), SCANNED).value for v in scan.grid]
-        for label, ask in scan.lines.items()
-    }
+def _sensitivity(
+    name: str, folder: Path, scan: Scan, experiment: Experiment, tick: Callable[[], None]
+) -> str:
+    lines: dict[str, list[float]] = {label: [] for label in scan.lines}
+    for label, ask in scan.lines.items():
+        for value in scan.grid:
+            lines[label].append(ask(experiment, scan.changes(value), SAMPLES).value)
+            tick()
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
     draw.curves(axis, scan.grid, lines)
     for (label, at), style in zip(scan.theory.items(), ("--", ":"), strict=False):

@@ -1,6 +1,7 @@
 """Run a method's kernel on many samples at once, and stop it at given times to look at them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from math import inf, sqrt
 from types import MappingProxyType, SimpleNamespace
@@ -22,7 +23,7 @@ SAMPLED = 2**41  # tells the samples' noise from that of the method
 class Kind(NamedTuple):
     """How an experiment speaks to a method."""
 
-    names: Mapping[str, str]  # the paper's symbol -> the method's option
+    names: Mapping[str, str]  # the paper's symbol -> the method's option; "" is seen to here
     point: Callable[[State], Any]  # where a sample is, as an offset from the saddle
     steps: Callable[[State], Any]  # its iterations so far
     searches: bool = False  # a search gives a direction, a descent a point
@@ -46,10 +47,10 @@ KINDS = {
     "ancgd": _search(lambda s: s.escape.direction, theta="search_friction"),
     "neon": _search(lambda s: s.escape.behind),
     "neon+": _search(lambda s: s.escape.behind, zeta="search_momentum"),
-    "sgd+nc": _search(_sphere, start="start", xi="noise", m="search_batch"),
+    "sgd+nc": _search(_sphere, start="start", xi="noise", m="search_batch", sigma=""),
     "pgd": _descent(lambda s: ENDLESS - s.left, r="radius"),
-    "pagd": _descent(lambda s: ENDLESS - s.left, r="radius", theta="friction"),
-    "psgd": _descent(lambda s: s.descent.steps, kick="radius"),
+    "pagd": _descent(lambda s: ENDLESS - s.left, r="radius", theta="friction", nce=""),
+    "psgd": _descent(lambda s: s.descent.steps, kick="radius", sigma=""),
 }
 
 
@@ -73,7 +74,7 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
         start = STOCHASTIC[method].theory(**known, curvature_tol=gamma, printed=False)
     else:
         start = METHODS[method].from_theory(**known)
-    options = {names[symbol]: v for symbol, v in values.items() if symbol in names}
+    options = {names[symbol]: v for symbol, v in values.items() if names.get(symbol)}
     plain = PLAIN | {"window": ENDLESS}
     options |= {name: v for name, v in plain.items() if name in start.escape._fields}
     if method == "pagd":
@@ -148,6 +149,8 @@ def trajectory(
     if method.startswith("neon"):  # the captions start it in the ball, NEON itself on the sphere
         within = ops.uniform(origin, seeds, 1) ** (1 / ops.size(origin))
         state = state._replace(escape=_scaled(state.escape, within))
+    if method in ("pagd", "neon+") and not values.get("nce"):
+        f = replace(f, value=lambda x: np.zeros(len(x)))  # values are for tests that are off
     look = partial(_look, p, f, ops, values.get("sigma", 0.0))
     for time in times:
         state, seen = _run(solver.phases, look, partial(awake, kind, time), state, seen)
@@ -172,15 +175,16 @@ def _run(phases: Any, look: Any, waiting: Any, s: State, seen: Any) -> tuple[Sta
     m = len(s.x)
     while True:
         code = np.where(waiting(s), np.broadcast_to(s.phase, m), -1)
-        codes = np.unique(code)
-        if len(codes) == 1:
-            if codes[0] < 0:
-                return s, seen
-            s, seen = look(phases[int(codes[0])], s, seen)
+        least, most = int(code.min()), int(code.max())
+        if most < 0:
+            return s, seen
+        if least == most:
+            s, seen = look(phases[most], s, seen)
             continue
-        for each in codes[codes >= 0]:
+        for each, phase in phases.items():
             rows = np.flatnonzero(code == each)
-            s, seen = _put((s, seen), rows, m, look(phases[int(each)], *_take((s, seen), rows, m)))
+            if len(rows):
+                s, seen = _put((s, seen), rows, m, look(phase, *_take((s, seen), rows, m)))
 
 
 def _look(

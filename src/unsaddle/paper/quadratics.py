@@ -4,18 +4,21 @@ Where eigenvalues coincide, a method that starts at random sees of each eigenspa
 of its start there: n coordinates reduce, exactly, to one for each distinct eigenvalue.
 """
 
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from unsaddle.kernel import BEGIN
 from unsaddle.landscapes import Landscape
 from unsaddle.methods import METHODS
 from unsaddle.ops import batch
 from unsaddle.ops import numpy as numpy_ops
-from unsaddle.paper.lockstep import variant
+from unsaddle.paper.lockstep import trajectory, variant
 
 
 def quadratic(eigenvalues: np.ndarray, gradient: Any = None) -> Landscape:
@@ -60,18 +63,18 @@ def dense(eps: float, n: int, most: int = 600) -> tuple[np.ndarray, np.ndarray]:
     return np.append(-eps, band), np.append(1.0, np.full(count, (n - 1) / count))
 
 
-def weighted(multiplicities: np.ndarray) -> Any:
-    """Give a backend whose normal draws are lengths in eigenspaces of these dimensions."""
+def drawn(multiplicities: np.ndarray, seed: int, starts: int) -> np.ndarray:
+    """Draw starts at random: squares of their lengths in eigenspaces of these dimensions.
 
-    def noise(like: Any, seed: Any, episode: Any) -> Any:
-        drawn = batch.noise(like, seed, episode)
-        if (multiplicities == 1).all():
-            return drawn
-        bits = np.array([batch.uniform(like, np.asarray(seed) + (k + 1) * 2**40, episode)
-                         for k in range(len(multiplicities))]).T  # fmt: skip
-        return np.sqrt(2 * gammaincinv(multiplicities / 2, bits)).astype(like.dtype)
+    Args:
+        multiplicities: The dimensions, not necessarily whole.
+        seed: Of the draws.
+        starts: How many.
 
-    return variant(batch, noise=noise, size=lambda x: int(multiplicities.sum()))
+    Returns:
+        One row for each start.
+    """
+    return np.random.default_rng(seed).chisquare(multiplicities, (starts, len(multiplicities)))
 
 
 def rayleigh(eigenvalues: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -79,39 +82,77 @@ def rayleigh(eigenvalues: np.ndarray, points: np.ndarray) -> np.ndarray:
     return (eigenvalues * points**2).sum(-1) / (points**2).sum(-1)
 
 
-def lanczos(
-    f: Landscape, multiplicities: np.ndarray, seeds: np.ndarray, bars: Any, limit: int
-) -> list[np.ndarray]:
+def quotients(
+    method: str, f: Landscape, values: Any, squares: np.ndarray, limit: int, block: int = 64
+) -> Iterator[np.ndarray]:
+    """Give the Rayleigh quotients of many starts after each step, from one run of the kernel.
+
+    On a quadratic a search is linear in its start, up to its length: where the start is all ones
+    the kernel's point is p_t(eigenvalue) in each coordinate, and every other start's is that
+    times the start.
+
+    Args:
+        method: A key of ``KINDS``.
+        f: The quadratic.
+        values: Of the paper's symbols.
+        squares: One row for each start.
+        limit: Steps at most.
+        block: How many steps go together.
+
+    Yields:
+        One number for each start, for each step.
+    """
+    eigenvalues = f.gradient(np.ones(f.n))
+    ones = variant(batch, noise=lambda like, seed, episode: np.ones_like(like))
+    run = trajectory(method, f, values, range(1, limit + 1), np.zeros(1, np.int64), ones)
+    while rows := [point[0] / np.abs(point[0]).max() for point in islice(run, block)]:
+        weights = np.array(rows).T ** 2
+        yield from ((squares @ (eigenvalues[:, None] * weights)) / (squares @ weights)).T
+
+
+def lanczos(f: Landscape, squares: np.ndarray, bars: Any, limit: int) -> np.ndarray:
     """Count the gradients of the Lanczos escape at 0 until its lowest Ritz value is below bars.
 
     Args:
-        f: The quadratic.
-        multiplicities: Of its eigenvalues.
-        seeds: One for each start.
+        f: The function; the coordinates stand for eigenspaces.
+        squares: One row for each start.
         bars: Curvatures to reach.
         limit: Gradients at most.
 
     Returns:
         For each bar, the gradients of each start; the one at 0 is not counted, nor by the others.
     """
-    drawn = weighted(multiplicities)
-    ops = variant(numpy_ops, size=drawn.size, noise=lambda like, seed, episode: drawn.noise(
-        like[None], np.array([seed]), episode)[0])  # fmt: skip
     line = METHODS["agd+lanczos"]
     known = {"smoothness": f.smoothness, "hessian_lipschitz": f.hessian_lipschitz}
     p = line.from_theory(**known, tol=1e-2, n=f.n)
     p = p._replace(escape=p.escape._replace(enough=inf, failure_probability=1e-300))
-    counts = np.full((len(bars), len(seeds)), inf)
-    for row, seed in enumerate(seeds):
-        gradient, looks = f.gradient(np.zeros(f.n)), 0
-        state = line.solver.start(ops, p, np.zeros(f.n), seed)._replace(phase=BEGIN)
-        while looks < limit and state.phase >= 0 and not np.isfinite(counts[:, row]).all():
+    counts = np.full((len(bars), len(squares)), inf)
+    for row, start in enumerate(np.sqrt(squares)):
+        ops = variant(numpy_ops, noise=lambda like, seed, episode, start=start: start.copy())
+        gradient, looks, seen = f.gradient(np.zeros(f.n)), 0, []
+        state = line.solver.start(ops, p, np.zeros(f.n), 0)._replace(phase=BEGIN)
+        e = state.escape
+        while looks < limit and state.phase >= 0:
             phase = line.solver.phases[state.phase]
             if phase.needs:
                 gradient, looks = f.gradient(phase.at(ops, p, state)), looks + 1
             state = phase.update(ops, p, state, 0.0, gradient)
             e = state.escape
-            lowest = ops.ritz(e.diagonal, e.beside, e.steps)[0] if e.steps else inf
-            below = (lowest <= np.array(bars)) & np.isinf(counts[:, row])
-            counts[below, row] = looks
-    return list(counts)
+            del seen[e.steps :]  # where it began again
+            if e.steps > len(seen):
+                seen.append(looks)
+                if len(seen) % 8 == 0 and lowest_ritz(e, e.steps) <= min(bars):
+                    break
+        for i, bar in enumerate(bars):
+            steps = bisect_left(range(len(seen) + 1), True, 1, key=partial(_below, e, bar))
+            counts[i, row] = seen[steps - 1] if steps <= len(seen) else inf
+    return counts
+
+
+def lowest_ritz(e: Any, steps: int) -> float:
+    """Give the lowest eigenvalue of the first steps' tridiagonal matrix; it falls with them."""
+    return float(numpy_ops.ritz(e.diagonal, e.beside, steps)[0])
+
+
+def _below(e: Any, bar: float, steps: int) -> bool:
+    return lowest_ritz(e, steps) <= bar

@@ -13,7 +13,8 @@ from jinja2 import Environment
 
 from unsaddle import __version__
 from unsaddle.paper.claims import FAILS, HOLDS, ONLY
-from unsaddle.paper.measure import RUN, SAMPLES
+from unsaddle.paper.measure import SAMPLES
+from unsaddle.paper.obtain import RUN
 
 BADGES = {HOLDS: "holds", ONLY: "only", FAILS: "fails"}
 
@@ -30,7 +31,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         The page.
     """
     claims = [claim for result in results.values() for claim in result["claims"]]
-    record = {"seed": seed, "samples": SAMPLES, "run": RUN, "claims": claims}
+    record = {"seed": seed, "run": RUN, "claims": claims}
     stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
     pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -73,13 +74,17 @@ def _write(texts: dict[Path, str]) -> None:
 
 def _interval(claim: dict[str, Any]) -> str:
     """Write an interval, if there is one."""
-    known = None not in (claim["low"], claim["high"])
-    return f"{_short(claim['low'])} to {_short(claim['high'])}" if known else "-"
+    if None in (claim["low"], claim["high"]):
+        return "-"
+    low, high = _short(claim["low"], 3), _short(claim["high"], 3)
+    if low == high:
+        low, high = _short(claim["low"], 4), _short(claim["high"], 4)
+    return f"{low} to {high}"
 
 
-def _short(value: float) -> str:
-    """Write three digits, or five where three would say 1 of what is less."""
-    return f"{value:.3g}" if round(value, 3) != 1 else f"{value:.5g}"
+def _short(value: float, digits: int) -> str:
+    """Write so many digits, or five where three would say 1 of what is less."""
+    return f"{value:.{digits}g}" if round(value, 3) != 1 else f"{value:.5g}"
 
 
 def _wide(png: bytes) -> bool:

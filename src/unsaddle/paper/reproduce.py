@@ -2,7 +2,8 @@
 
 A job's files are moved into place when all of them are written, its result last, and the report
 after that: whatever happens, a file that is there is whole. What became of a file afterwards its
-checksum tells: a job whose files have changed is run again.
+checksum tells: a job whose files have changed is run again. So is one that was done with another
+seed, by other code of this package, or by other versions of those that it computes with.
 """
 
 import hashlib
@@ -14,15 +15,16 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unsaddle import __version__
-from unsaddle.paper import beyond, jobs, table1
+import unsaddle
+from unsaddle.paper import beyond, growth, jobs, table1
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.report import write_report
 from unsaddle.words import nearest
@@ -35,13 +37,13 @@ class Planned(NamedTuple):
     seconds: float
 
 
-LONG = {"fig2": 47.0, "fig3": 27.0, "fig4": 32.0, "fig5": 37.0}
+LONG = {"fig2": 52.0, "fig3": 30.0, "fig4": 25.0, "fig5": 45.0, "fig6": 25.0}
 JOBS: dict[str, Planned] = {
     **{name: Planned(partial(jobs.figure, name), LONG.get(name, 12.0)) for name in FIGURES},
-    "radius": Planned(beyond.radius, 6.0),
-    "growth": Planned(beyond.growth, 32.0),
-    "stability": Planned(beyond.stability, 6.0),
-    "robustness": Planned(beyond.robustness, 8.0),
+    "radius": Planned(beyond.radius, 4.0),
+    "growth": Planned(growth.growth, 75.0),
+    "stability": Planned(beyond.stability, 10.0),
+    "robustness": Planned(beyond.robustness, 25.0),
     "table1": Planned(table1.table1, 14.0),
 }
 
@@ -70,7 +72,7 @@ def reproduce(
     output: Path,
     seed: int,
     again: bool,
-    told: Callable[[str, float], None] = lambda name, seconds: None,
+    told: Callable[[str, float], None] = lambda name, share: None,
 ) -> Path:
     """Run jobs and write the report.
 
@@ -79,7 +81,7 @@ def reproduce(
         output: The folder for everything.
         seed: All randomness is a function of it.
         again: Whether to run also what is done already.
-        told: Called with a job's name and weight when it is done.
+        told: Called with a job's name and the share of it that is done, 1 at the end.
 
     Returns:
         The report's page.
@@ -95,7 +97,7 @@ def reproduce(
             pass
         done = [] if again else [name for name in todo if finished(name, output, seed)]
         for name in done:
-            told(name, JOBS[name].seconds)
+            told(name, 1.0)
         rest = sorted(set(todo) - set(done), key=lambda name: -JOBS[name].seconds)
         _run(rest, output, seed, told)
         known = {name: finished(name, output, seed) for name in JOBS}
@@ -117,18 +119,23 @@ def reproduce(
 def _run(names: list[str], output: Path, seed: int, told: Callable[[str, float], None]) -> None:
     if len(names) <= 1:
         for name in names:
-            run_job(name, output, seed)
-            told(name, JOBS[name].seconds)
+            run_job(name, output, seed, partial(told, name))
+            told(name, 1.0)
         return
     context = multiprocessing.get_context("spawn")
     workers = min(len(names), os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, context, _leave_with_parent) as pool:
+    news = context.SimpleQueue()
+    with ProcessPoolExecutor(workers, context, _begin, (news,)) as pool:
         try:
             with _deaf():
-                waiting = {pool.submit(run_job, name, output, seed): name for name in names}
-            for future in as_completed(waiting):
-                future.result()
-                told(waiting[future], JOBS[waiting[future]].seconds)
+                waiting = {pool.submit(_run_and_tell, name, output, seed): name for name in names}
+            while waiting:
+                done, _ = wait(waiting, 0.2, FIRST_COMPLETED)
+                while not news.empty():
+                    told(*news.get())
+                for future in done:
+                    future.result()
+                    told(waiting.pop(future), 1.0)
         except BaseException:
             with _deaf():
                 for worker in multiprocessing.active_children():
@@ -148,15 +155,23 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, heed)
 
 
-def _leave_with_parent() -> None:
-    """End this process when that which started it has ended, in whatever way."""
+NEWS: list[Any] = []  # in a worker: where to tell how far it is
+
+
+def _begin(news: Any) -> None:
+    """Begin a worker: it ends when that which started it has ended, in whatever way."""
+    NEWS.append(news)
     parent = multiprocessing.parent_process()
 
-    def wait() -> None:
+    def leave() -> None:
         parent.join()  # type: ignore[union-attr]
         os._exit(1)
 
-    threading.Thread(target=wait, daemon=True).start()
+    threading.Thread(target=leave, daemon=True).start()
+
+
+def _run_and_tell(name: str, output: Path, seed: int) -> None:
+    run_job(name, output, seed, lambda share: NEWS[0].put((name, share)))
 
 
 def _sweep(names: Sequence[str], output: Path) -> None:
@@ -166,13 +181,14 @@ def _sweep(names: Sequence[str], output: Path) -> None:
             shutil.rmtree(scratch)
 
 
-def run_job(name: str, output: Path, seed: int) -> None:
+def run_job(name: str, output: Path, seed: int, told: jobs.Told) -> None:
     """Run one job in a folder of its own and move what it wrote into place."""
+    by = made(seed)  # before it is, or the code may have changed
     scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=output))
     try:
-        result = JOBS[name].run(scratch, seed)
+        result = JOBS[name].run(scratch, seed, told)
         files = {path.name: _checksum(path) for path in sorted(scratch.iterdir())}
-        record = {"version": __version__, "seed": seed, "files": files, "result": result}
+        record = {"made": by, "files": files, "result": result}
         (scratch / "result.json").write_text(json.dumps(record, indent=1))
         for folder in {*map(_place, files), "results"}:
             (output / folder).mkdir(exist_ok=True)
@@ -184,7 +200,7 @@ def run_job(name: str, output: Path, seed: int) -> None:
 
 
 def finished(name: str, output: Path, seed: int) -> dict[str, Any] | None:
-    """Give a job's result, if it was done by this version with this seed and its files are whole.
+    """Give a job's result, if it was done by this code with this seed and its files are whole.
 
     Args:
         name: Of the job.
@@ -196,12 +212,24 @@ def finished(name: str, output: Path, seed: int) -> dict[str, Any] | None:
     """
     try:
         record = json.loads(_record(name, output).read_text())
-        made = (record["version"], record["seed"]) == (__version__, seed)
         files = record["files"].items()
         whole = all(_checksum(output / _place(file) / file) == kept for file, kept in files)
-        return record["result"] if made and whole else None
+        return record["result"] if record["made"] == made(seed) and whole else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
+
+
+def made(seed: int) -> dict[str, Any]:
+    """Say what a result depends on: the seed, the code and what it computes and draws with."""
+    return {"seed": seed, "code": fingerprint(Path(unsaddle.__file__).parent),
+            **{name: version(name) for name in ("numpy", "scipy", "matplotlib")}}  # fmt: skip
+
+
+@cache
+def fingerprint(package: Path) -> str:
+    """Give a checksum of all sources of a package, by their names."""
+    sources = {str(path.relative_to(package)): _checksum(path) for path in package.rglob("*.py")}
+    return hashlib.sha256(json.dumps(sources, sort_keys=True).encode()).hexdigest()
 
 
 def _checksum(path: Path) -> str:
