@@ -126,6 +126,75 @@ def test_escape_works_with_schedulers():
     assert opt.inner.param_groups[0]["lr"] == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("reset", [True, False])
+def test_the_inner_state_is_lost_by_a_jump_only(reset, caplog):
+    """Not by the first step of a wrapper, nor where another parameter begins to have gradients."""
+    problem = Problem()
+    problem.y.requires_grad_(False)
+    inner = INNER["Adam"](problem.params)
+    for _ in range(50):
+        inner.step(problem.closure)
+    opt = front.Escape(inner, reset=reset)
+    opt.step(problem.closure)
+    assert inner.state[problem.x]["step"] == 51
+    problem.y.requires_grad_(True)
+    opt.step(problem.closure)
+    assert inner.state[problem.x]["step"] == 52
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        while "jump" not in caplog.text:
+            assert inner.state[problem.y]
+            opt.step(problem.closure)
+    assert bool(inner.state) != reset
+
+
+def test_a_parameter_that_joins_in_the_middle_of_a_search_ends_it():
+    """What was asked at the probe is not taken for an answer at the iterate."""
+    problem = Problem()
+    problem.y.requires_grad_(False)
+    problem.x.data.zero_()
+    opt = front.Escape(
+        INNER["SGD"](problem.params), patience=1, smoothness=6.0, hessian_lipschitz=9.0
+    )
+    while opt.phase != "search":
+        opt.step(loss=problem.closure())
+    assert problem.x.detach().any()  # the probe
+    problem.y.requires_grad_(True)
+    opt.step(loss=problem.closure())
+    assert not problem.x.detach().any()
+    opt.step(problem.closure)
+    assert opt.phase != "search"
+    for _ in range(400):
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds
+
+
+@pytest.mark.parametrize("inner", [torch.optim.SGD, torch.optim.Adam], ids=["SGD", "Adam"])
+def test_weight_decay_in_the_gradient_is_part_of_what_is_minimised(inner):
+    """At y^2 = 1 - wd the gradient of the loss itself is wd y, far above tol."""
+    problem, decay = Problem(), 0.19
+    groups = [{"params": [problem.x]}, {"params": [problem.y], "weight_decay": decay}]
+    opt = front.Escape(inner(groups, lr=0.03))
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert opt.certificate.holds
+    assert abs(abs(float(problem.y.detach())) - 0.9) < 0.01
+    assert opt.certificate.gradient_norm < 1e-3
+    settled = problem.y.detach().clone()
+    opt.step(problem.closure)  # on with the inner optimiser, which adds the decay by itself
+    assert abs(float((problem.y.detach() - settled)[0])) < 1e-3
+
+
+def test_weight_decay_can_make_a_saddle_a_minimum():
+    """The curvature there is wd - 1."""
+    problem = Problem()
+    opt = front.Escape(torch.optim.Adam(problem.params, lr=0.03, weight_decay=1.5))
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert opt.certificate.holds
+    assert float(problem.y.detach()) == 0
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_a_copy_goes_on_alike(copied):
     """Cut in the middle of a search; the copy has an inner optimiser and groups of its own."""
@@ -189,3 +258,8 @@ def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():
     assert float(problem.y.detach()) == 0.0
     problem.y.data.fill_(1.0)
     assert front.certify(problem.closure, problem.params, curvature_tol=1e-3).holds
+    assert "stationary" not in refuted.note
+    problem.x.data.fill_(1.0)
+    sloping = front.certify(problem.closure, problem.params, curvature_tol=1e-3)
+    assert sloping.holds
+    assert "The gradient is 1.41 here, x is not stationary" in sloping.note

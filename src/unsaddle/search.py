@@ -1,5 +1,6 @@
 """One search at one point, on any backend: its constants, its settings, and what it has shown."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +16,14 @@ SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
 PROBES = 4  # power steps, two gradients each, that estimate l and rho
 MARGIN = 1.5  # what the estimate of l is multiplied by
 VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
+STEEP = 1e-3  # share of l max(1, |x|): a larger gradient is not that of a stationary point
+SLOPE = "The gradient is {:.3g} here, x is not stationary: this is about its curvature only."
 WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
 KINDS = {
     True: "rigorous against any gradient error up to the floor.",
     False: "practical: gradient errors are rounding, not malice.",
 }
+SHORT = "The budget did not suffice."
 WHY = {
     BLIND: "The gradient is too noisy for its differences to show any curvature.",
     TESTED: "The search ended undecided.",
@@ -127,13 +131,12 @@ def read(
     notes = {
         True: [f"{'Lanczos' if krylov else 'Growth'} certificate, {kind}"],
         False: [],
-        None: [WHY.get(state.phase, "The budget did not suffice.")],
+        None: [WHY.get(state.phase, SHORT)],
     }[holds]
     if holds is not False:
         notes += raised(seen.asked, seen.curvature_tol, ops.tiny(state.x), noise)
-    met = largest(ops, e)
-    if holds and seen.curvature_tol > WEAK * met:
-        notes.append(f"It is weak: the largest curvature met is {met:.3g}.")
+    if holds:
+        notes += weak(seen.curvature_tol, largest(ops, e))
     lowest = e.curvature
     if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
@@ -156,6 +159,24 @@ def raised(asked: float, curvature_tol: float, tiny: float, noise: float = 0.0) 
     change = f"from {asked:.3g} to {rounded_up(curvature_tol)}"
     why = f"a gradient with noise {noise:.1g}" if noise else "floating point"
     return [f"curvature_tol was raised {change}: {why} cannot see less."]
+
+
+def weak(curvature_tol: float, met: float) -> list[str]:
+    """Say so if gamma is hardly below the largest curvature that was met."""
+    return [f"It is weak: the largest curvature met is {met:.3g}."] * (curvature_tol > WEAK * met)
+
+
+def sloped(ops: Ops, certificate: Certificate, e: Any, x: Vector) -> Certificate:
+    """Say so if the gradient at x, where e is what a search has found, is not small."""
+    if not steep(ops, certificate.gradient_norm, largest(ops, e), x):
+        return certificate
+    note = f"{certificate.note} {SLOPE.format(certificate.gradient_norm)}".strip()
+    return dataclasses.replace(certificate, note=note)
+
+
+def steep(ops: Ops, slope: Scalar, met: Scalar, x: Vector) -> Scalar:
+    """Say whether a gradient is too long for a stationary point, given the largest curvature."""
+    return slope > STEEP * met * ops.maximum(1.0, ops.norm(x))
 
 
 def largest(ops: Ops, e: Any) -> float:
