@@ -28,8 +28,8 @@ leaves out. The last column is an independent certificate.
 
 {jax}
 
-`minimize_many`, with `ancgd` and {seeds} seeds from each of these saddles, in one compiled call; they
-may take as many gradients as the others, which on the digits is not enough for all of them:
+`minimize_many`, with `ancgd` and {seeds} seeds from each of these saddles, in one call; each
+may take as many gradients as the others, which on the digits is not enough for all:
 
 | problem | certified | gradients at most | loss at most |
 |---|---|---|---|

@@ -4,6 +4,7 @@ And ``minimize_many``: the same start with many seeds, in one compiled call.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -24,6 +25,7 @@ RUNNERS: dict[str, Callable[[Problem], Any]] = {
     "escape(adam)": lambda p: unsaddle.optax.escape(optax.adam(0.01), **p.constants),
     "ancgd": lambda p: unsaddle.optax.ancgd(**p.constants),
 }
+gradient = cache(jax.grad)  # the same function for the same loss, which is compiled once
 HOLDS = {1: True, 0: False, -1: None}
 
 
@@ -39,15 +41,14 @@ def run(problem: Problem, runner: str) -> Course:
     """
     with jax.enable_x64(True):
         tx = optax.with_extra_args_support(RUNNERS[runner](problem))
-        data = [jnp.asarray(u) for u in problem.data]
-        fun = jax.value_and_grad(lambda params: problem.loss(params, *data))
+        data = tuple(jnp.asarray(u) for u in problem.data)
         params = [jnp.asarray(u) for u in problem.start]
         state = tx.init(params)
 
         @jax.jit
         def step(params: Any, state: Any) -> Any:
-            value, gradient = fun(params)
-            updates, state = tx.update(gradient, state, params, value=value)
+            value, slope = jax.value_and_grad(problem.loss)(params, *data)
+            updates, state = tx.update(slope, state, params, value=value)
             return optax.apply_updates(params, updates), state, value
 
         losses: list[float] = []
@@ -61,10 +62,9 @@ def run(problem: Problem, runner: str) -> Course:
                 jumps.append(len(losses))
             certified = unsaddle.optax.outcome(state) is Outcome.CERTIFIED
         end = unsaddle.optax.iterate(state, params)
-        verdict = unsaddle.jax.certify(
-            lambda x: fun(x)[1], end, curvature_tol=problem.curvature_tol
-        )
-        return Course(losses, jumps, float(fun(end)[0]), HOLDS[int(verdict.holds)])
+        tol = problem.curvature_tol
+        verdict = unsaddle.jax.certify(gradient(problem.loss), end, data, curvature_tol=tol)
+        return Course(losses, jumps, float(problem.loss(end, *data)), HOLDS[int(verdict.holds)])
 
 
 def phase(state: Any) -> int | None:
