@@ -67,6 +67,26 @@ def test_a_failed_escape_changes_nothing():
     assert torch.equal(before, x.detach())
 
 
+def test_a_jump_out_of_the_domain_is_a_failed_one(caplog):
+    """The first jumps, half a unit long, leave |w| < 0.1; shortened, one of them pays."""
+    w = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+
+    def closure():
+        w.grad = None
+        loss = 2.5 * (w[1] ** 2 - w[0] ** 2) - 0.001 * torch.log(0.01 - w[0] ** 2)
+        loss.backward()
+        return loss
+
+    given = {"smoothness": 300.0, "hessian_lipschitz": 0.5, "curvature_tol": 1.0}
+    opt = front.Escape(torch.optim.SGD([w], lr=1e-3), patience=2, **given)
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        while opt.certificate is None:
+            opt.step(closure)
+    assert [record.getMessage().split()[0] for record in caplog.records][:2] == ["search", "jump"]
+    assert 0 < abs(float(w[0].detach())) < 0.1
+    assert opt.certificate.holds
+
+
 def test_a_search_waits_for_quiet_and_then_for_unrest(caplog):
     """Small three times with nothing above 2 tol between; and again only after such a gradient."""
     x = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
@@ -145,6 +165,28 @@ def test_the_inner_state_is_lost_by_a_jump_only(reset, caplog):
             assert inner.state[problem.y]
             opt.step(problem.closure)
     assert bool(inner.state) != reset
+
+
+@pytest.mark.parametrize("when", [0, 40], ids=["from the first", "later"])
+def test_a_frozen_parameter_does_not_jump_along(when):
+    """Even with a gradient left from before, which ``zero_grad(set_to_none=False)`` makes zero."""
+    problem, z = Problem(), torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    opt = front.Escape(torch.optim.SGD([*problem.params, z], lr=0.1))
+
+    def closure():
+        opt.zero_grad(set_to_none=False)
+        loss = problem.loss() + (1e-3 * z**2).sum()
+        loss.backward()
+        return loss
+
+    z.grad = torch.zeros_like(z)
+    for step in range(400):
+        if step == when:
+            z.requires_grad_(False)
+            frozen = z.detach().clone()
+        opt.step(closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert torch.equal(frozen, z.detach())
 
 
 def test_a_parameter_that_joins_in_the_middle_of_a_search_ends_it():

@@ -132,7 +132,7 @@ class Escape(Stepper):
             START: Phase(iterate, GRADIENT, self._go),
             GO: Phase(iterate, GRADIENT, self._go),
         }
-        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
+        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), search.DARING)
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.

@@ -17,7 +17,6 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
-from unsaddle.escapes.anc import anc
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -40,6 +39,7 @@ from unsaddle.kernel import (
 )
 from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
+from unsaddle.search import DARING
 from unsaddle.stochastic import settle
 from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
 
@@ -260,7 +260,7 @@ def escape(
             Quiet,
             lambda ops, x: Quiet(optimiser.init(x), 0, True),
         )
-        return compose(descent, anc)
+        return compose(descent, DARING)
 
     def parameters(params: Vector) -> Parameters:
         return table(**constants, n=ops.size(params))._replace(descent=None)

@@ -7,12 +7,28 @@ from typing import Any
 
 from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.escapes.anc import anc
-from unsaddle.escapes.jump import MEASURE
+from unsaddle.escapes.jump import JUMP, MEASURE
 from unsaddle.escapes.nc import nc
-from unsaddle.kernel import BLIND, CERTIFIED, TESTED, Ops, Part, Scalar, State, Vector
+from unsaddle.kernel import (
+    BLIND,
+    CERTIFIED,
+    TESTED,
+    TRIAL,
+    VALUE,
+    Ops,
+    Part,
+    Scalar,
+    State,
+    Vector,
+)
 from unsaddle.methods import ENOUGH
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
+DARING = (
+    anc._replace(  # around another optimiser: a jump may lead out of the domain, and fails then
+        phases={**anc.phases, JUMP: anc.phases[JUMP]._replace(needs=VALUE | TRIAL)}
+    )
+)
 PROBES = 4  # power steps, two gradients each, that estimate l and rho
 MARGIN = 1.5  # what the estimate of l is multiplied by
 VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least

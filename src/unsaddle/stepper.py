@@ -339,13 +339,14 @@ class Stepper(torch.optim.Optimizer):
 
     def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
-        moving = [p for p in self._all() if p.grad is not None]
+        moving = [p for p in self._all() if p.requires_grad and p.grad is not None]
         if not moving:
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
-        if self._kernel is None or not {*moving} <= {*self._at}:
+        frozen = any(not p.requires_grad for p in self._at)
+        if self._kernel is None or frozen or not {*moving} <= {*self._at}:
             probed = self._kernel is not None and self._pending.at is not iterate
             self._begin(moving)
             if probed:  # the gradients are of a search that is no more: look again
