@@ -41,27 +41,6 @@ def test_on_torch(problem):
     leave_where_others_stay(run, built(problem), ("SGD", "Adam", "LBFGS"), leave)
 
 
-@each_problem
-def test_on_jax(problem):
-    """The same with optax."""
-    pytest.importorskip("jax")
-    from examples.race_jax import RUNNERS, run
-
-    names = [*RUNNERS]
-    leave_where_others_stay(run, built(problem), names[:2], names[2:])
-
-
-def test_many_seeds_on_jax():
-    pytest.importorskip("jax")
-    from examples.race_jax import many
-
-    problem = built("matrix_factorisation")
-    runs = many(problem, 16)
-    assert runs.all.success.all()
-    assert runs.all.gradients.max() < problem.gradients
-    assert runs.best.fun == runs.all.fun.min() < 1e-5
-
-
 def on_the_page():
     """Give the rows of the table: what they say of (problem, optimiser)."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]

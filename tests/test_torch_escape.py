@@ -237,6 +237,56 @@ def test_weight_decay_can_make_a_saddle_a_minimum():
     assert float(problem.y.detach()) == 0
 
 
+def test_escape_with_a_grad_scaler_and_micro_batches():
+    """Gradients that overflow, in a descent and in a search, are skipped; two halves make one."""
+    problem = Problem(torch.float32)
+    given = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+    opt = front.Escape(INNER["Adam"](problem.params), **given)
+    scaler, spoilt = torch.amp.GradScaler("cpu", init_scale=2.0**10), set()
+    while opt.certificate is None:
+        opt.zero_grad()
+        total = 0.0
+        for _ in range(2):
+            loss = problem.loss() / 2
+            scaler.scale(loss).backward()
+            total += loss.detach()
+        if opt.looks > 5 and opt.phase not in spoilt:
+            spoilt.add(opt.phase)
+            problem.x.grad.fill_(float("inf"))
+        scaler.step(opt, loss=total)
+        scaler.update()
+    assert {"search", "measure", "land"} < spoilt
+    assert scaler.get_scale() < 2.0**10
+    assert opt.certificate.holds
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+
+
+def test_escape_in_bfloat16_leaves_and_says_how_little_it_sees():
+    problem = Problem(torch.bfloat16)
+    opt = front.Escape(INNER["SGD"](problem.params), tol=3e-2)
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds is None
+    assert "raised from" in opt.certificate.note
+
+
+def test_hooks_and_schedulers_of_both():
+    problem, called = Problem(), []
+    opt = front.Escape(INNER["SGD"](problem.params))
+    for each, name in ((opt, "outer"), (opt.inner, "inner")):
+        each.register_step_pre_hook(lambda *_, name=name: called.append(f"{name} before"))
+        each.register_step_post_hook(lambda *_, name=name: called.append(f"{name} after"))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=500)
+    for _ in range(300):
+        opt.step(problem.closure)
+        schedule.step()
+    assert called[:4] == ["outer before", "inner before", "inner after", "outer after"]
+    assert called.count("outer after") == 300
+    assert called.count("inner after") < 300  # a step that searches is not one of the inner's
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_a_copy_goes_on_alike(copied):
     """Cut in the middle of a search; the copy has an inner optimiser and groups of its own."""
