@@ -236,7 +236,9 @@ def main() -> None:
         print(rows[-1], flush=True)
     if arguments.output:
         with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(f"# Cost of a step, n = {N:.0e}\n\n{__doc__}\n" + "\n".join(rows) + "\n")
+            file.write(
+                f"# What a step costs on torch and JAX\n\n{__doc__}\n" + "\n".join(rows) + "\n"
+            )
 
 
 if __name__ == "__main__":

@@ -68,3 +68,28 @@ def test_a_flat_function_is_not_refuted(method: str) -> None:
         result = minimize(value, start, jac=slope, method=method)
         assert result.certificate.holds is not False
         assert result.outcome in (Outcome.CERTIFIED, Outcome.BLIND)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+@pytest.mark.parametrize("n", [2, 10])
+def test_a_gradient_too_coarse_to_change_is_trusted_to_tol_only(decimals: int, n: int) -> None:
+    """At the saddle every difference vanishes, up to the longest probe there is."""
+    fun = lambda x: x[0] ** 4 / 4 - x[0] ** 2 / 2 + x[1:] @ x[1:] / 2  # noqa: E731
+    jac = lambda x: np.round(np.append(x[0] ** 3 - x[0], x[1:]), decimals)  # noqa: E731
+    for seed in SEEDS:
+        result = minimize(fun, np.zeros(n), jac=jac, tol=10.0**-decimals, seed=seed)
+        at_saddle = abs(result.x[0]) < 0.5
+        assert not (result.success and at_saddle and result.certificate.curvature_tol < 1)
+        if result.success and at_saddle:
+            assert "flat, or too coarse" in result.message
+
+
+def test_noise_that_is_declared_makes_no_claim_above_all_that_is_seen() -> None:
+    """Noise of 1e-4 passes for curvature on the way down: gamma was 1e12 and called a success."""
+    fun = lambda x: x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4  # noqa: E731
+    for noise in (1e-3, 1e-4, 1e-5):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            jac = lambda x: np.array([x[0], x[1] ** 3 - x[1]]) + noise * rng.normal(size=2)  # noqa: B023, E731
+            result = minimize(fun, [1, 0], jac=jac, noise=noise, seed=seed, max_gradients=3000)
+            assert not result.success or result.certificate.curvature_tol < 2

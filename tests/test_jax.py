@@ -225,7 +225,7 @@ def test_a_coarse_claim_is_called_weak():
     x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
     claim = front.certify(jax.grad(fun), x, curvature_tol=2.0).certificate()
     assert claim.holds
-    assert "It is weak: the largest curvature met is" in claim.note
+    assert "It is weak beside the largest curvature" in claim.note
 
 
 BAD = {

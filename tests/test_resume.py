@@ -15,7 +15,6 @@ from tests.watched import (
     at_call,
     each_form,
     each_method,
-    ended,
     fine,
     of,
     same,
@@ -50,19 +49,19 @@ def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str) -> None
     """Bit for bit: the same gradients are asked for, and none twice but the one that failed."""
     calls: Calls = []
     full = solve(method, form, calls)
-    done = np.isfinite(full.history.gradient_norm[: ended(full)]).sum()
+    done = (np.isfinite(full.history.gradient_norm) & (full.history.phase != "report")).sum()
     for k in range(1, done, 1 if how == "callback" else 4):
         before: Calls = []
         after: Calls = []
         first = solve(method, form, before, **stopped_by(how, k))
-        if first.state.state.phase < 0:  # the method had ended, and was being confirmed
+        if first.outcome is full.outcome:  # nothing has stopped it
             break
         if how == "ctrl-c":
             before.pop()
         state = pickle.loads(pickle.dumps(first.state))
         seen: list[np.ndarray] = []
         second = solve(method, form, after, fine, x0=[9, 9], state=state, callback=seen.append)
-        if form == "together" and second.history.phase[-1] == "report":
+        if form == "together" and "report" in second.history.phase[-1:]:
             after.pop()  # the value, which the first run may have seen
         assert same(of("gradient", before) + of("gradient", after), of("gradient", calls)), k
         assert np.array_equal(second.x, full.x)
@@ -93,7 +92,7 @@ def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
 @each_method
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_file_keeps_every_bit(method: str, dtype: Any, tmp_path: Path) -> None:
-    for k in (0, 1, 30, 60, 10**6):
+    for k in (0, 1, *range(30, 70), 10**6):
         x0 = np.array([1, 0], dtype)
         state = solve(method, "apart", [], x0=x0, max_gradients=k).state
         save(state, tmp_path / "run.npz")

@@ -59,3 +59,41 @@ def test_a_start_without_a_value_is_asked_for_once() -> None:
     result = minimize(lambda x: calls.append(1) or np.nan, [1.0, 2.0], jac=lambda x: x * np.nan)
     assert result.outcome is Outcome.NOT_FINITE
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("word", ["tol", "smoothness", "hessian_lipschitz", "curvature_tol"])
+@pytest.mark.parametrize("amount", [True, 1e60, 1e-60, 10**400])
+def test_a_constant_of_no_size_is_named(word: str, amount: float) -> None:
+    value, gradient = WILD["maximum"]
+    with pytest.raises(ValueError, match=rf"^{word}=.* from 1e-50 to 1e50"):
+        minimize(value, [1.0], jac=gradient, method="ancgd", **{**KNOWN, word: amount})
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["d", "f"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the function's own
+def test_units_far_from_one_are_survived_and_not_claimed_on(method: str, kind: str) -> None:
+    """A double well in units of x and of f: where squares are lost, nothing is claimed of them."""
+    for units in (1e-18, 1e-12, 1e12, 1e18):
+        for height in (1e-18, 1.0, 1e18):
+
+            def fun(x: np.ndarray, units: float = units, height: float = height) -> float:
+                y = x.astype(float) / units
+                return float(height * (y[0] ** 4 / 4 - y[0] ** 2 / 2 + y[1:] @ y[1:] / 2))
+
+            def jac(x: np.ndarray, units: float = units, height: float = height) -> np.ndarray:
+                y = x.astype(float) / units
+                return (height / units * np.append(y[0] ** 3 - y[0], y[1:])).astype(kind)
+
+            tol, steep = 1e-5 * height / units, height / units**2
+            known = {"smoothness": 3 * steep, "hessian_lipschitz": 6 * steep / units}
+            known |= (
+                {"decrease_available": height} if "decrease_available" in METHODS[method] else {}
+            )
+            known = known if METHODS[method] else {}
+            x0 = np.zeros(3, kind)
+            if min([tol, *known.values()]) < 1e-50 or max([tol, *known.values()]) > 1e50:
+                continue
+            result = minimize(fun, x0, jac=jac, method=method, tol=tol, max_gradients=300, **known)
+            at_saddle = abs(result.x[0]) < units / 2
+            assert not (result.success and at_saddle and result.certificate.curvature_tol < steep)

@@ -104,7 +104,8 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         episode: The number j of this search in its run, from 1.
 
     Returns:
-        What the search can see; nothing certifies where gamma would have to be above l.
+        What the search can see; nothing certifies where gamma would have to be above l, or where
+        the square of the radius is zero in floating point.
     """
     l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
     unit = ops.roundoff(x)
@@ -121,7 +122,8 @@ def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scal
         failure_probability=settings.failure_probability,
         unit=unit,
     )
-    return seen._replace(needed=ops.where(vacuous(ops, seen), math.inf, seen.needed))
+    useless = vacuous(ops, seen) | (seen.radius * seen.radius < ops.tiny(x))
+    return seen._replace(needed=ops.where(useless, math.inf, seen.needed))
 
 
 def vacuous(ops: Ops, seen: Sight) -> Scalar:

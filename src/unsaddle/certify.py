@@ -6,7 +6,8 @@ from typing import Any
 
 from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
-from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.driver import EndError, Look, Run
+from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -81,7 +82,8 @@ def find_negative_curvature(
         grad: The gradient.
         x: Any point.
         method: ``lanczos`` (fewest gradients), or the paper's ``anc`` and ``nc``, which keep three
-            vectors however long they take.
+            vectors however long they take; what they have to know is measured by four steps of
+            Lanczos, which settle the matter where there are few variables.
         curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
@@ -109,7 +111,7 @@ def find_negative_curvature(
         outcome = look_around(
             run, x, curvature_tol or 0.0, failure_probability, int(seed), 0, limit, method
         )
-    except BudgetError:
+    except EndError:
         return Certificate(
             None, curvature_tol or math.nan, 1.0, math.nan, None, 0, "The budget did not suffice."
         )
@@ -153,20 +155,17 @@ def look_around(
     Returns:
         How it ended; TESTED if the search is over, but certified nothing.
     """
-    noise = run.oracle.noise
-    settings = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, *known, noise)
-    gradient = run.gradient
-    short = method != "lanczos"
-    outcome = search(run, lanczos, settings, x, seed, episode, limit, callback, short)
-    undecided = outcome is Outcome.TESTED and run.state.phase != MEASURE
-    if undecided:
-        run.gradient = gradient
-        follows = "anc" if method == "lanczos" else method
-        settings = follow(run.state, follows, failure_probability)
-        outcome = search(
-            run, SEARCHES[follows], settings, x, seed, run.state.episode, limit, callback
-        )
-    return outcome
+    if run.within is None or isinstance(run.within.state.escape, krylov.Memory):
+        noise = run.oracle.noise
+        wanted = lanczos.settings(ENOUGH, FINEST, curvature_tol, failure_probability, *known, noise)
+        short = method != "lanczos"
+        outcome = search(run, lanczos, wanted, x, seed, episode, limit, callback, short)
+        if outcome is not Outcome.TESTED or run.state.phase == MEASURE:
+            return outcome
+        run.gradient, episode = run.state.escape.gradient.copy(), run.state.episode
+    follows = "anc" if method == "lanczos" else method
+    settings = None if run.within else follow(run.state, follows, failure_probability)
+    return search(run, SEARCHES[follows], settings, x, seed, episode, limit, callback)
 
 
 def search(
@@ -180,10 +179,12 @@ def search(
     callback: Callable[[Run], None] | None = None,
     short: bool = False,
 ) -> Outcome:
-    """Run one search at x and stop before any jump, or, if ``short``, after four steps."""
-    solver, run.parameters = compose(gd, part), Parameters(0.0, None, settings)
-    run.phases = solver.phases
-    run.state = solver.start(ops, run.parameters, x, seed)._replace(phase=BEGIN, episode=episode)
+    """Run one search at x, or go on with ``run.within``, up to a jump or, if ``short``, 4 steps."""
+    solver, within = compose(gd, part), run.within
+    run.phases, run.within = solver.phases, None
+    run.parameters = run.parameters._replace(escape=within.settings if within else settings)
+    begun = solver.start(ops, run.parameters, x, seed)._replace(phase=BEGIN, episode=episode)
+    run.state = within.state if within else begun
 
     def over(phase: int) -> bool:
         return phase < 0 or phase == MEASURE or (short and run.state.escape.steps >= 4)

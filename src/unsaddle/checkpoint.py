@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle.descents.gd import gd
 from unsaddle.descents.given import given
-from unsaddle.driver import Best
-from unsaddle.kernel import Parameters, State
+from unsaddle.driver import Best, Within
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.lanczos import lanczos
+from unsaddle.kernel import Parameters, State, compose
 from unsaddle.methods import find
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
@@ -30,6 +33,7 @@ class Checkpoint(NamedTuple):
     tol: float = 0.0  # what was asked for, so that a resumed run claims nothing else
     curvature_tol: float = 0.0
     failure_probability: float = 0.0
+    within: Within | None = None  # a confirming search, if it was cut short
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""
@@ -87,7 +91,14 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
         blank = chosen.solver.start(ops, Parameters(0.0, None, None), x, 0)
         gradient = leaves.get("gradient")
         best = Best(x, 0.0) if "best.x" in leaves else None
-        form = Checkpoint(method, blank, 0.0, x if gradient is not None else None, best=best)
+        form = Checkpoint(
+            method,
+            blank,
+            0.0,
+            x if gradient is not None else None,
+            best=best,
+            within=_within(leaves),
+        )
         return _fill("", form, leaves)
     except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         why = f"has no entry {error}" if isinstance(error, KeyError) else "cannot be read as one"
@@ -95,6 +106,15 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
             f"{name} is not a checkpoint of unsaddle, it {why}: "
             "pass the path of a file that unsaddle.save wrote"
         ) from None
+
+
+def _within(leaves: dict[str, Any]) -> Within | None:
+    """Give the form of the search that a file holds, if it holds one."""
+    if "within.state.x" not in leaves:
+        return None
+    part = lanczos if "within.state.escape.basis" in leaves else anc
+    form = compose(gd, part).start(ops, Parameters(0.0, None, None), leaves["within.state.x"], 0)
+    return Within(form, part.settings(*(0.0 for _ in part.settings._fields)))
 
 
 def _leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,7 @@ import zlib
 from array import array
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,16 +45,20 @@ class Look(NamedTuple):
     norm: float = math.nan
 
 
-class BudgetError(Exception):
-    """The next gradient would be one too many."""
+class Within(NamedTuple):
+    """A confirming search that was cut short: where it was, and what it is to do."""
+
+    state: State
+    settings: Any
 
 
-class StalledError(Exception):
-    """The iterate is again where it was."""
+class EndError(Exception):
+    """The run is over, though no kernel says so: ``outcome`` says why."""
 
-
-class StoppedError(Exception):
-    """The callback asked to stop."""
+    def __init__(self, outcome: Outcome) -> None:
+        """Take the outcome."""
+        super().__init__(outcome.value)
+        self.outcome = outcome
 
 
 class Run:
@@ -78,6 +82,7 @@ class Run:
         self.iterate: Look
         self.best: Best | None = None
         self.descend: Callable[[Vector], Vector] | None = None
+        self.within: Within | None = None
         self.iterations = 0
         self.mark: int | None = None
         self.before = 0  # gradients of the calls that this one goes on from
@@ -104,14 +109,10 @@ class Run:
                 self._step(max_gradients, callback)
         except NotFiniteError:
             return Outcome.NOT_FINITE
-        except StoppedError:
-            return Outcome.STOPPED
         except KeyboardInterrupt:
             return Outcome.INTERRUPTED
-        except BudgetError:
-            return Outcome.BUDGET
-        except StalledError:
-            return Outcome.STALLED
+        except EndError as end:
+            return end.outcome
         return ENDS.get(self.state.phase, Outcome.TESTED)
 
     def _step(self, max_gradients: float, callback: "Callable[[Run], None] | None") -> None:
@@ -137,14 +138,14 @@ class Run:
                 try:
                     callback(self)
                 except StopIteration as stop:
-                    raise StoppedError from stop
+                    raise EndError(Outcome.STOPPED) from stop
 
     def _check_progress(self) -> None:
         """End a descent that goes round in floating point: x is as it was a lap ago."""
         waits = self.state.phase >= BEGIN or self.state.tolerance < 0  # a search, or for its time
         mark = None if waits else zlib.crc32(self.state.x.data)
         if mark is not None and mark == self.mark:
-            raise StalledError
+            raise EndError(Outcome.STALLED)
         self.mark = mark
 
     def draw(self, state: State, sample: int, size: Callable[[Parameters], int]) -> State:
@@ -162,12 +163,12 @@ class Run:
             name: What for, in the history.
 
         Raises:
-            BudgetError: If that would take one gradient too many.
+            EndError: If that would take one gradient too many.
             NotFiniteError: If the answer is NaN or infinite.
         """
         oracle, wanted = self.oracle, needs & GRADIENT
         if oracle.gradients >= max_gradients and oracle.costs_gradient(needs):
-            raise BudgetError
+            raise EndError(Outcome.BUDGET)
         if wanted:
             self.gradient = None  # make room
         norm = math.nan

@@ -86,9 +86,9 @@ def recognise(
     """
     own = method.options
     asked = {k: v for k, v in options.items() if k in own or k not in elsewhere or _asks(v)}
-    arguments = [*inspect.signature(function).parameters][:-1]
-    besides = ", ".join(option for option in own if option not in arguments)
     for word in [word for word in asked if word not in own]:
+        arguments = [*inspect.signature(function).parameters][:-1]
+        besides = ", ".join(option for option in own if option not in arguments)
         known = {**_of_others(name), **elsewhere}
         _refuse(word, arguments, own, known, f";\nthose of method {name!r} besides: {besides}")
     return asked

@@ -168,13 +168,10 @@ class Outcome(Enum):
         "The method's own termination test passed, but there is negative curvature at x: "
         "certificate.direction shows where."
     )
-    STALLED = (
-        "No further progress: the gradient is above tol, but the function does not change any more "
-        "in floating point."
-    )
+    STALLED = "No further progress: the gradient is above tol, but the descent goes no further."
     BLIND = (
-        "The gradient is within tol, but too noisy for its differences to show any curvature: "
-        "the second-order status of x is unknown."
+        "The gradient is within tol, but its differences show no curvature that could be told from "
+        "their error: the second-order status of x is unknown; pass the curvature_tol that will do."
     )
     UNBOUNDED = "The function falls without end: it seems to have no minimum in this direction."
     INTERRUPTED = "Interrupted from the keyboard; the best point so far is x."

@@ -34,7 +34,7 @@ def minimize(
     x0: Any,
     args: tuple[Any, ...] = (),
     method: str = "auto",
-    jac: Callable[..., Any] | bool | None = None,
+    jac: Callable[..., Any] | bool | str | None = None,
     tol: float = 1e-5,  # eps
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
@@ -61,7 +61,8 @@ def minimize(
             (the default), "2-point" or "cs" for differences of fun, which can certify less:
             "2-point" takes half the values and certifies a gamma some twenty times as large.
         tol: Gradient norm to reach.
-        curvature_tol: Curvature to certify: lambda_min > -curvature_tol. Default sqrt(rho tol).
+        curvature_tol: Curvature to certify: lambda_min > -curvature_tol. Default sqrt(rho tol);
+            where rho is measured, "auto" keeps it within 1e-4 and 1e-2 of the curvature met at x.
         failure_probability: Chance of a false certificate over the whole run.
         seed: All randomness is a function of it.
         max_gradients: Stop before one gradient more than this.
@@ -71,9 +72,11 @@ def minimize(
         hessian_lipschitz: Lipschitz constant of the Hessian.
         decrease_available: Bound on fun(x0) - min fun; needed by pgd and pagd only.
         descent: Your own minimiser, ``descent(x)`` -> x, in place of the method's: it descends,
-            unsaddle escapes or certifies where it stops, until certified. For "auto" only.
-        starts: Start several times: how many, the points, or a function that draws one from a
-            generator (ten are drawn). The lowest certified run is returned, all are in ``runs``.
+            unsaddle escapes or certifies where it stops, until certified. For "auto" only; its own
+            calls are not counted.
+        starts: Start several times: how many (drawn about x0, as far as x0 is long), the points, or
+            a function that draws one from a generator (ten are drawn). The lowest certified run is
+            returned, all are in ``runs``.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         **options: Single hyperparameters of the method, in place of the paper's.
 
@@ -268,7 +271,7 @@ def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> No
             )
     own = copied(checkpoint)
     run.state, run.value, run.gradient, run.before = own[1:5]
-    run.begun, run.best = -own.searched, own.best
+    run.begun, run.best, run.within = -own.searched, own.best, own.within
 
 
 def _adapt(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:

@@ -26,7 +26,7 @@ class Oracle:
     def __init__(
         self,
         fun: Callable[..., Any] | None,
-        jac: Callable[..., Any] | bool | None,
+        jac: Callable[..., Any] | bool | str | None,
         args: tuple[Any, ...],
         x0: Vector,
         name: str = "jac",

@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.certificate import Certificate
 from unsaddle.certify import follow, look_around, search
 from unsaddle.checkpoint import Checkpoint
-from unsaddle.driver import Best, BudgetError, Look, Run
+from unsaddle.driver import Best, EndError, Look, Run, Within
 from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.stride import MEASURE
@@ -27,16 +27,24 @@ STATUS = {Outcome.CERTIFIED: 0} | {
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
-IDLE = "What descent returned has a gradient above tol: give it a smaller tolerance of its own."
+IDLE = (
+    "The gradient is {:.3g} long where descent has stopped: give it a smaller tolerance of its own."
+)
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 ROUGH = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
+FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
+UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
+SMALL = 1e-6  # length of x0, below which a step or a probe of the usual length is too long for it
+LOST = (Outcome.STALLED, Outcome.BLIND, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
+FAR = 1e-2  # share of the first gradient: below it, jac cannot be all wrong
+VISIBLE = 16  # roundoffs of a value that are seen
 PATIENCE = 20  # gradients without any descent
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 BRIEF: dict[str, Callable[[Any], str]] = {  # how a field is printed
     "message": str,
     "certificate": str,
-    "history": lambda it: f"{len(it.phase)} looks: .phase, .value and .gradient_norm of each",
+    "history": lambda it: f"looks: {len(it.phase)}, with .phase, .value and .gradient_norm of each",
     "best": lambda it: f"fun {it.fun:.6g} at best.x",
     "parameters": lambda it: ", ".join(_settings("", it)),
     "runs": lambda it: ", ".join(run.outcome.name for run in it),
@@ -88,7 +96,7 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
             outcome, certificate = run.go(request.limit, callback), undecided(request)
             going = outcome is Outcome.TESTED
     ended = run.state
-    if ended.phase < 0:
+    if ended.phase < 0 and not run.within:
         run.gradient = None  # of use to nobody, and as long as x
     searched = run.oracle.gradients - run.begun
     if outcome in (Outcome.CERTIFIED, Outcome.JUMP_FAILED) and certificate.holds is None:
@@ -99,6 +107,9 @@ def conclude(run: Run, outcome: Outcome, request: Request, callback: Callback) -
         certificate = undecided(request)
     if outcome in (*CUT_SHORT, Outcome.UNBOUNDED):
         at = _lowest(run, outcome, request)
+    lowest, visible = run.best or at, VISIBLE * ops.roundoff(at.x) * abs(at.fun)
+    if outcome is Outcome.STALLED and lowest.fun < at.fun - visible:
+        at = _copied(lowest)
     run.begun = run.oracle.gradients - searched  # reporting is no part of a search
     return _result(run, request, outcome, certificate, at)
 
@@ -167,6 +178,7 @@ def _result(
             run.oracle.gradients - run.begun,
             None if run.best is None or run.state.phase == CERTIFIED else _copied(run.best),
             *promise(run, request),
+            run.within,
         ),
     )
 
@@ -208,10 +220,15 @@ def _settings(name: str, tree: Any) -> Iterator[str]:
 
 
 def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
-    """Say so if fun and jac contradict each other: jac leads down where fun does not fall."""
+    """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     if outcome is Outcome.STALLED and run.descend is not None:
-        return IDLE
+        return IDLE.format(run.iterate.norm)
+    size, norm = ops.norm(point(request.start)), run.iterate.norm
+    if outcome in LOST and 0 < size < SMALL:
+        return UNITS.format(size)
     began = run.norms[0] if len(run.norms) > PATIENCE else 0.0
+    if outcome is Outcome.STALLED and not run.oracle.noise and norm < FAR * began:
+        return FELL.format(began, norm, x.dtype, 2 * norm)
     waits = (
         outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > run.parameters.tolerance
     )
@@ -222,31 +239,15 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
 
 def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, Certificate]:
     """Put a certificate behind a method's own test, or take over from Lanczos when it is full."""
-    tested, own, phases = run.state, run.parameters, run.phases
-    full = isinstance(tested.escape, krylov.Memory)
-    before = run.begun if full else run.oracle.gradients
-    delta = request.failure_probability
+    tested, full = run.state, isinstance(run.state.escape, krylov.Memory)
+    before = run.begun if full or run.within else run.oracle.gradients
     try:
-        if full:
-            run.gradient = tested.escape.gradient.copy()
-            settings, place = follow(tested, "anc", delta), (tested.x, tested.seed, tested.episode)
-            end = search(run, anc, settings, *place, request.limit, callback)
-        else:
-            run.look(tested.x.copy(), GRADIENT, request.limit, here=True, name="confirm")
-            end = look_around(
-                run, tested.x, request.gamma, delta, tested.seed, tested.episode, request.limit,
-                callback=callback, known=request.known,
-            )  # fmt: skip
-    except NotFiniteError:
-        end = Outcome.NOT_FINITE
-    except KeyboardInterrupt:
-        end = Outcome.INTERRUPTED
-    except BudgetError:
-        end = Outcome.BUDGET
-    found, run.state, run.parameters, run.phases = run.state, tested, own, phases
+        end, found = _search(run, request, callback, full)
+    finally:
+        run.begun = before
     if end in CUT_SHORT:
         return end, undecided(request)
-    certificate = read(ops, found, delta, run.oracle.gradients - before)
+    certificate = read(ops, found, request.failure_probability, run.oracle.gradients - before)
     if full and certificate.holds is False:
         known = tested.escape._replace(
             direction=certificate.direction,
@@ -259,6 +260,40 @@ def _confirm(run: Run, request: Request, callback: Callback) -> tuple[Outcome, C
     return outcomes[certificate.holds], certificate
 
 
+def _search(run: Run, request: Request, callback: Callback, full: bool) -> tuple[Outcome, State]:
+    """Search where the run has ended, which stays as it was; cut short, the search is kept."""
+    tested, own, phases = run.state, run.parameters, run.phases
+    x, seed, episode = place = tested.x, tested.seed, tested.episode
+    delta, end = request.failure_probability, Outcome.STOPPED
+    try:
+        if full:
+            run.gradient = run.gradient if run.within else tested.escape.gradient.copy()
+            settings = follow(tested, "anc", delta)
+            end = search(run, anc, settings, *place, request.limit, callback)
+        else:
+            if run.within:
+                known = run.within.state.escape.gradient.copy()
+                run.iterate = Look(x.copy(), None, known, ops.norm(known))
+            else:
+                run.look(x.copy(), GRADIENT, request.limit, here=True, name="confirm")
+            end = look_around(
+                run, x, request.gamma, delta, seed, episode, request.limit,
+                callback=callback, known=request.known,
+            )  # fmt: skip
+    except NotFiniteError:
+        end = Outcome.NOT_FINITE
+    except KeyboardInterrupt:
+        end = Outcome.INTERRUPTED
+    except EndError as short:
+        end = short.outcome
+    finally:
+        found, settings = run.state, run.parameters.escape
+        run.state, run.parameters, run.phases = tested, own, phases
+        if found is not tested and end in CUT_SHORT:
+            run.within = Within(found, settings)
+    return end, found
+
+
 def _settle(run: Run, outcome: Outcome, request: Request) -> tuple[Best, Outcome]:
     """Give the point at which a kernel ended, with its value."""
     if outcome in CUT_SHORT:
@@ -269,12 +304,12 @@ def _settle(run: Run, outcome: Outcome, request: Request) -> tuple[Best, Outcome
     known = getattr(part, "gradient", None)
     same = np.array_equal(run.iterate.x, x)
     if known is not None and (run.iterate.gradient is None or not same):
-        run.iterate = Look(x, run.iterate.value if same else None, known.copy())
+        run.iterate = Look(x, run.iterate.value if same else None, known.copy(), ops.norm(known))
     try:
         value = _value(run, x, request.limit)
     except NotFiniteError:
         outcome = Outcome.NOT_FINITE
-    except (BudgetError, KeyboardInterrupt):
+    except (EndError, KeyboardInterrupt):
         pass
     return Best(x, value), outcome
 

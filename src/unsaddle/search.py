@@ -41,7 +41,7 @@ KINDS = {
 }
 SHORT = "The budget did not suffice."
 WHY = {
-    BLIND: "The gradient is too noisy for its differences to show any curvature.",
+    BLIND: "Differences of the gradient show no curvature that could be told from their error.",
     TESTED: "The search ended undecided.",
     MEASURE: "The search ended undecided.",
 }
@@ -152,7 +152,7 @@ def read(
     if holds is not False:
         notes += raised(seen.asked, seen.curvature_tol, ops.tiny(state.x), noise)
     if holds:
-        notes += weak(seen.curvature_tol, largest(ops, e))
+        notes += weak(seen.curvature_tol, largest(ops, e), ops.tiny(state.x))
     lowest = e.curvature
     if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
@@ -177,9 +177,11 @@ def raised(asked: float, curvature_tol: float, tiny: float, noise: float = 0.0) 
     return [f"curvature_tol was raised {change}: {why} cannot see less."]
 
 
-def weak(curvature_tol: float, met: float) -> list[str]:
-    """Say so if gamma is hardly below the largest curvature that was met."""
-    return [f"It is weak: the largest curvature met is {met:.3g}."] * (curvature_tol > WEAK * met)
+def weak(curvature_tol: float, met: float, tiny: float) -> list[str]:
+    """Say so if no curvature was met, or if gamma is hardly below the largest."""
+    if met <= 4 * tiny:
+        return ["The gradient was the same wherever it was looked at: flat, or too coarse."]
+    return [f"It is weak beside the largest curvature, {met:.3g}."] * (curvature_tol > WEAK * met)
 
 
 def sloped(ops: Ops, certificate: Certificate, e: Any, x: Vector) -> Certificate:

@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle import practical
 from unsaddle.certificate import Certificate
 from unsaddle.checkpoint import Checkpoint
-from unsaddle.driver import BudgetError, Look, Run
+from unsaddle.driver import EndError, Look, Run
 from unsaddle.hints import recognise
 from unsaddle.kernel import SAME, Outcome, Parameters, Solver, State
 from unsaddle.methods import STOCHASTIC, override
@@ -79,12 +79,12 @@ class SampledRun(Run):
             name: What for, in the history.
 
         Raises:
-            BudgetError: If they are not.
+            EndError: If they are not.
             NotFiniteError: If a gradient is NaN or infinite.
         """
         size = self.oracle.size * self.oracle.costs_gradient(needs)
         if self.oracle.gradients + size > max_gradients and size:
-            raise BudgetError
+            raise EndError(Outcome.BUDGET)
         try:
             super().look(point, needs, math.inf, here, name)
         except NotFiniteError as error:

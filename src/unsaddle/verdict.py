@@ -38,7 +38,8 @@ class Verdict(NamedTuple):
         ended = WHY.get(int(self.phase), SHORT if self.phase >= BEGIN else "")
         kind = KINDS[bool(self.rigorous)].capitalize()
         notes = {True: [kind], False: [], None: [ended]}[holds]
-        notes += raised(asked, gamma, tiny) + (weak(gamma, float(self.largest)) if holds else [])
+        notes += raised(asked, gamma, tiny)
+        notes += weak(gamma, float(self.largest), tiny) if holds else []
         slope = float(self.gradient_norm)
         notes += [SLOPE.format(slope)] * bool(self.steep)
         return Certificate(

@@ -79,7 +79,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         gradient=ops.hold(gradient),
         direction=ops.keep(offset),
         ahead=offset,
-        extent=ops.norm(offset),
+        extent=ops.norm(offset) + ops.tiny(offset),
         steps=0,
         growth=1.0,
         behind=1.0,

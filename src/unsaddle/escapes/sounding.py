@@ -8,34 +8,24 @@ Choices:
    shortened while bending, not rounding, hides gamma, once there is curvature beside the bending at
    once to where it should no longer, or rounding would; where that makes it worse the gradient is
    noisy, and r is lengthened instead, at least until something can be seen; so it is where both
-   differences are exactly zero, as those of a gradient rounded to few digits are), and at every
+   differences are exactly zero, as those of a gradient rounded to few digits are; if nothing is
+   seen with the longest either, gradients are trusted to eps and no further), and at every
    step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
    there is error. Four times that must stay below gamma. A gamma above all that is seen is not
    claimed where the function bends over r as much as it curves, and curves no less over r/2.
 """
 
 from math import inf
+from typing import Any, NamedTuple
 
 from unsaddle.certificate import NO_SIGHT, Sight, sight, vacuous
-from unsaddle.kernel import (
-    BEGIN,
-    BLIND,
-    GRADIENT,
-    Ops,
-    Parameters,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-)
+from unsaddle.kernel import BEGIN, BLIND, GRADIENT, Ops, Parameters, Phase, Scalar, State, Vector
 
 SEARCH, HALF, WHOLE, FIRST = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7
 WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
 SHORTER = 0.25  # what r is multiplied by at most where it is shortened
 COARSEST = 1e-2  # share of l above which gamma is not chosen
-RESOLVED = (
-    0.75  # share of |H v_1| over r/2, where it bends: a half, or r is wider than f's own scale
-)
+RESOLVED = 0.75  # |H v_1| over r/2 by that over r, where it bends: a half, if r is short enough
 
 
 def aim(ops: Ops, p: Parameters, s: State) -> tuple[Vector, Sight]:
@@ -61,10 +51,17 @@ def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=WHOLE)
 
 
-def discern(
-    ops: Ops, p: Parameters, s: State, gradient: Vector
-) -> tuple[Sight, Scalar, Scalar, Scalar]:
-    """What can be seen with r, gamma being sqrt(rho eps) if not given; |H v_1| by r, r/2; rho."""
+class View(NamedTuple):
+    """What a probe of length r along v_1 shows."""
+
+    seen: Sight
+    local: Scalar  # |H v_1|, over r
+    closer: Scalar  # |H v_1|, over r/2
+    bending: Scalar  # rho r/2: its share of the error, the rest is rounding
+
+
+def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
+    """rho = 4 |g(r) - 2 g(r/2) + g(0)|/r^2, and gamma = sqrt(rho eps) if it is not given."""
     e, c, r = s.escape, p.escape, s.escape.sight.radius
     bend = ops.add(gradient, -1.0, e.gradient)
     short = ops.add(e.aside, -1.0, e.gradient)
@@ -80,6 +77,7 @@ def discern(
     coarse = (c.finest > 0) & (own > COARSEST * local)
     own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
     asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
+    least = ops.where(local == 0, 2 * p.tolerance / r, e.floor)
     seen = sight(
         ops,
         s.x,
@@ -88,42 +86,56 @@ def discern(
         radius=r,
         smoothness=smoothness,
         hessian_lipschitz=rho,
-        curvature_tol=ops.maximum(asked, e.floor),
+        curvature_tol=ops.maximum(asked, least),
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.noise),
     )
-    return seen._replace(asked=asked), local, 2 * ops.norm(short) / r, rho
+    return View(seen._replace(asked=asked), local, 2 * ops.norm(short) / r, rho * r / 2)
+
+
+def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]:
+    """Say whether bending hides gamma, 4 e > gamma; and the share of r that would show it."""
+    seen, local, _, bending = view
+    share = ops.where(p.escape.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, raises gamma
+    gamma, rounding = share * ops.maximum(seen.asked, e.floor), seen.error - bending
+    bends = ops.maximum(bending, ops.tiny(e.gradient))
+    clear = ops.maximum(gamma / (8 * bends), ops.sqrt(rounding / bends))
+    shorter = ops.where((clear < SHORTER) & (4 * bending < local), clear, SHORTER)
+    return (4 * seen.error > gamma) & (bending > 4 * rounding), shorter
+
+
+def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
+    """Say whether no claim can come of r: it is too wide for f, or gamma above all that is seen."""
+    seen, local, closer, bending = view
+    wide = (seen.asked > local) & (4 * bending > local) & (closer > RESOLVED * local)
+    met = ops.where(p.escape.noise > 0, 0.0, seen.smoothness)  # noise is met as curvature
+    most = ops.maximum(local, p.escape.finest * met)
+    return wide | (vacuous(ops, seen._replace(smoothness=most)) & (most > 0))
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search with this r, or look with a shorter one, if bending hides gamma, or a longer one."""
-    e, c, r = s.escape, p.escape, s.escape.sight.radius
-    seen, local, closer, rho = discern(ops, p, s, gradient)
-    bending, gamma = rho * r / 2, ops.maximum(seen.asked, e.floor)
-    rounding = seen.error - bending
-    share = ops.where(c.curvature_tol > 0, 1.0, CLEAR)  # noise passes for rho, and raises gamma
-    nothing = local == 0  # or a gradient too coarse for r
-    hides = (4 * seen.error > share * gamma) & (bending > 4 * rounding) | nothing
-    worse = hides & (seen.error >= e.sight.error)
+    e, r = s.escape, s.escape.sight.radius
+    view = discern(ops, p, s, gradient)
+    bent, shorter = hidden(ops, p, e, view)
+    nothing = view.local == 0  # or a gradient too coarse for r
+    hides = bent | nothing
+    worse = hides & (view.seen.error >= e.sight.error)
     turns = (worse | nothing) & (e.pace < 1)
-    least = ops.where(worse, e.sight.curvature_tol, seen.curvature_tol)
-    dark = ops.where(nothing, c.noise > 0, 2 * least > local)
-    astray = (seen.asked > local) & (4 * bending > local) & (closer > RESOLVED * local)
-    blind = (hides & dark) | (vacuous(ops, seen) & (seen.smoothness > 0)) | astray
-    ends = worse & (e.pace > 1) & (2 * least <= local)
-    bends = ops.maximum(bending, ops.tiny(s.x))
-    clear = ops.maximum(share * gamma / (8 * bends), ops.sqrt(rounding / bends))
-    shorter = ops.where((clear < SHORTER) & (4 * bending < local), clear, SHORTER)
+    best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, view.seen, strict=True)))
+    dark = 2 * best.curvature_tol > view.local
+    ends = worse & (e.pace > 1) & ops.where(dark, False, True)
     pace = ops.where(turns | (e.pace > 1), 4.0, shorter)
     ahead = pace * ops.where(turns, r / e.pace, r)
     on = ops.where(ends, False, hides) & (ahead <= WIDEST * ops.maximum(ops.norm(s.x), 1.0))
-    best = Sight(*(ops.where(worse, old, new) for old, new in zip(e.sight, seen, strict=True)))
-    best = best._replace(radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)))
-    best = best._replace(error=ops.where(on & nothing, inf, best.error))
+    best = best._replace(
+        radius=ops.where(on, ahead, ops.where(worse, r / e.pace, r)),
+        error=ops.where(on & nothing, inf, best.error),
+    )
+    blind = (hides & ops.where(nothing, p.escape.noise > 0, dark)) | astray(ops, p, view)
+    ready = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
     after = e._replace(sight=best, pace=pace)
-    onto = ops.where(blind, BLIND, ops.where(worse, SEARCH, FIRST))
-    phase = ops.where(on, HALF, onto)
-    return s._replace(escape=after, phase=phase)
+    return s._replace(escape=after, phase=ops.where(on, HALF, ready))
 
 
 SOUNDING = {
