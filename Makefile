@@ -1,13 +1,14 @@
 # make test         everything that CI checks, in a virtual environment of its own
 # make reproduce    the paper's figures and claims, as report/index.html
-# make bench        both of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
+# make bench        all three of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
+# make bench-escapes  optimisers of torch, optax and other packages at saddles, docs/escapes.md
 # make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin
 TIERS ?= 1 2 3
 
-.PHONY: test browser lint bench bench-tiers bench-cost reproduce clean
+.PHONY: test browser lint bench bench-tiers bench-escapes bench-cost reproduce clean
 
 test: lint browser
 	$(BIN)/python -m pytest -n 2
@@ -22,10 +23,13 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-bench: bench-tiers bench-cost
+bench: bench-tiers bench-escapes bench-cost
 
 bench-tiers: .venv/bench
 	$(BIN)/python -m benchmarks.tiers $(TIERS)
+
+bench-escapes: .venv/bench
+	$(BIN)/python -m examples
 
 bench-cost: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md

@@ -1,26 +1,34 @@
 """Factorise a matrix, M = U U^T, from the origin: a saddle where every gradient is zero."""
 
-import torch
+from typing import Any
 
-from examples.race import Problem, show
+import numpy as np
+
+from examples.problem import Problem
 
 ROWS, RANK = 20, 3
 
 
+def loss(params: list[Any], target: Any) -> Any:
+    """|U U^T - M|^2/4."""
+    (u,) = params
+    return ((u @ u.T - target) ** 2).sum() / 4
+
+
 def build() -> Problem:
-    """Give the loss |U U^T - M|^2/4, with |M| = 1, and U = 0."""
-    draw = torch.Generator().manual_seed(0)
-    left, _ = torch.linalg.qr(torch.randn(ROWS, RANK, generator=draw, dtype=torch.float64))
-    target = left @ torch.diag(torch.tensor([1.0, 0.8, 0.6], dtype=torch.float64)) @ left.T
-    u = torch.nn.Parameter(torch.zeros(ROWS, RANK, dtype=torch.float64))
+    """Give the loss with |M| = 1, and U = 0."""
+    left, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((ROWS, RANK)))
     return Problem(
         name="matrix factorisation",
-        params=[u],
-        loss=lambda: ((u @ u.T - target) ** 2).sum() / 4,
+        start=[np.zeros((ROWS, RANK))],
+        data=(left * [1.0, 0.8, 0.6] @ left.T,),
+        loss=loss,
         constants={"smoothness": 4.0, "hessian_lipschitz": 6.0, "tol": 1e-3},
         gradients=1500,
     )
 
 
 if __name__ == "__main__":
-    show(build)
+    from examples.race import show
+
+    show(build())

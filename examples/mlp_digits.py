@@ -1,31 +1,32 @@
 """Train a small network on scikit-learn's digits from a start where all hidden units are equal."""
 
-import torch
+from typing import Any
+
+import numpy as np
 from sklearn.datasets import load_digits
 
-from examples.race import Problem, show
+from examples.problem import Problem
+from unsaddle.landscapes.landscape import namespace
 
 SAMPLES, HIDDEN, DECAY = 400, 8, 0.01
 
 
+def loss(params: list[Any], inputs: Any, labels: Any) -> Any:
+    """Cross-entropy of a tanh network, with weight decay; a row of labels has a single one."""
+    into, shift, out, bias = params
+    space = namespace(into)
+    scores = space.tanh(inputs @ into + shift) @ out + bias
+    entropy = (space.log(space.exp(scores).sum(1)) - (scores * labels).sum(1)).mean()
+    return entropy + DECAY / 2 * sum((p**2).sum() for p in params)
+
+
 def build() -> Problem:
-    """Give the cross-entropy of a tanh network, with weight decay, all weights zero."""
+    """Give the loss with all weights zero."""
     data = load_digits()
-    inputs = torch.tensor(data.data[:SAMPLES], dtype=torch.float64) / 16
-    labels = torch.tensor(data.target[:SAMPLES])
-    shapes = [(64, HIDDEN), (HIDDEN,), (HIDDEN, 10), (10,)]
-    into, shift, out, bias = params = [
-        torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)) for shape in shapes
-    ]
-
-    def loss() -> torch.Tensor:
-        scores = torch.tanh(inputs @ into + shift) @ out + bias
-        decay = sum((p**2).sum() for p in params)
-        return torch.nn.functional.cross_entropy(scores, labels) + DECAY / 2 * decay
-
     return Problem(
         name="network on digits",
-        params=params,
+        start=[np.zeros(shape) for shape in ((64, HIDDEN), (HIDDEN,), (HIDDEN, 10), (10,))],
+        data=(data.data[:SAMPLES] / 16, np.eye(10)[data.target[:SAMPLES]]),
         loss=loss,
         constants={"smoothness": 4.0, "hessian_lipschitz": 4.0, "tol": 1e-3},
         gradients=4000,
@@ -33,4 +34,6 @@ def build() -> Problem:
 
 
 if __name__ == "__main__":
-    show(build)
+    from examples.race import show
+
+    show(build())

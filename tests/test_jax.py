@@ -185,6 +185,49 @@ def test_certify_with_given_constants_and_a_budget():
     assert short.failure_probability == 1.0
 
 
+def test_a_gradient_that_is_made_once_is_traced_once():
+    traces, given = [], {"curvature_tol": 0.2, "smoothness": 3.0, "hessian_lipschitz": 9.0}
+
+    def noted(tree, scale):
+        traces.append(1)
+        return fun(tree, scale)
+
+    grad = jax.grad(noted)
+    holds = [front.certify(grad, start(), (1.0,), seed=0, **given).holds]
+    before = len(traces)
+    holds += [front.certify(grad, start(), (2.0,), seed=seed, **given).holds for seed in (1, 2)]
+    assert len(traces) == before
+    assert holds == [0, 0, 0]
+
+
+def test_certify_tells_the_slope_and_why_it_is_undecided():
+    """As on NumPy: the gradient's norm, whether x is stationary, and what was too noisy."""
+    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    still = front.certify(grad, x, curvature_tol=0.2).certificate()
+    assert still.gradient_norm == 0
+    assert "stationary" not in still.note
+    sloping = front.certify(grad, {"x": jnp.ones(2), "y": jnp.ones(1)}, curvature_tol=0.2)
+    assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
+    assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
+    assert "The gradient is 1.41 here, x is not stationary" in sloping.certificate().note
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
+    short = front.certify(grad, x, max_gradients=5, curvature_tol=0.2, **given).certificate()
+    assert short.note.startswith("The budget did not suffice.")
+    coarse = jax.tree.map(jnp.bfloat16, x)
+    blind = front.certify(grad, coarse, curvature_tol=0.2, **given).certificate()
+    assert blind.holds is None
+    assert "undecided" in blind.note
+    assert "raised from 0.2" in blind.note
+    assert blind.curvature_tol > 3.0
+
+
+def test_a_coarse_claim_is_called_weak():
+    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    claim = front.certify(jax.grad(fun), x, curvature_tol=2.0).certificate()
+    assert claim.holds
+    assert "It is weak beside the largest curvature" in claim.note
+
+
 BAD = {
     "smoothness is missing.*or use 'auto'": lambda: front.minimize(
         fun, start(), method="ancgd", hessian_lipschitz=1.0

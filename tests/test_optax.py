@@ -93,7 +93,131 @@ def test_a_value_function_alone_will_do():
     assert abs(abs(float(params["y"][0])) - 1) < 0.02
 
 
+ALL = {
+    **{name: partial(front.method, name, **CONSTANTS, decrease_available=1.0) for name in METHODS},
+    "escape": partial(front.escape, optax.adam(0.03), **CONSTANTS),
+}
+
+
+@pytest.mark.parametrize("name", ["ancgd", "auto", "agd-auto", "neon+", "escape"])
+@pytest.mark.parametrize("compiled", [False, True], ids=["init", "jit(init)"])
+def test_parameters_and_state_may_be_donated(name, compiled):
+    """No two fields share a buffer, neither at first nor later, and none is the parameters'."""
+    tx, params = ALL[name](), start()
+    state = (jax.jit(tx.init) if compiled else tx.init)(params)
+
+    @partial(jax.jit, donate_argnums=(0, 1))
+    def step(params, state):
+        value, gradient = jax.value_and_grad(fun)(params)
+        updates, state = tx.update(gradient, state, params, value=value)
+        return optax.apply_updates(params, updates), state
+
+    for _ in range(40):
+        params, state = step(params, state)
+    assert jnp.isfinite(front.iterate(state, params)["x"]).all()
+
+
+def spoilt(gradient):
+    return {**gradient, "y": gradient["y"] + jnp.nan}
+
+
+@pytest.mark.parametrize("name", ["pgd+nc", "ancgd", "escape"])
+def test_an_answer_that_is_not_finite_changes_nothing(name):
+    """In every phase: the update is zero, the state as it was, and the run can go on."""
+    tx, refused = ALL[name](), []
+
+    @jax.jit
+    def step(params, state):
+        value, gradient = jax.value_and_grad(fun)(params)
+        seen = []
+        for answer in ((value, spoilt(gradient)), (jnp.inf, gradient)):
+            move, same = tx.update(answer[1], state, params, value=answer[0])
+            pairs = jax.tree.map(lambda u, v: (u == v).all(), same.kernel, state.kernel)
+            still = [~leaf.any() for leaf in jax.tree.leaves(move)]
+            seen.append((~same.finite, jnp.array([*jax.tree.leaves(pairs), *still]).all()))
+        move, state = tx.update(gradient, state, params, value=value)
+        return optax.apply_updates(params, move), state, seen
+
+    params, state = start(), tx.init(start())
+    while front.outcome(state) is not Outcome.CERTIFIED:
+        params, state, seen = step(params, state)
+        refused.append([bool(bad) for bad, _ in seen])
+        assert all(same for bad, same in seen if bad)
+    gradients, values = map(sum, zip(*refused, strict=True))
+    assert 0.9 * len(refused) < gradients < len(refused)  # the others want a value only
+    assert values >= 1
+    assert abs(abs(float(params["y"][0])) - 1) < 0.02
+
+
+def test_a_jump_out_of_the_domain_is_not_taken():
+    """Half a unit long, where |w| < 0.1 is all there is: the parameters come back."""
+
+    def walled(w):
+        return 2.5 * (w[1] ** 2 - w[0] ** 2) - 0.001 * jnp.log(0.01 - w[0] ** 2)
+
+    known = {"smoothness": 50.0, "hessian_lipschitz": 0.5, "curvature_tol": 1.0}
+    tx = front.escape(optax.sgd(1e-3), patience=2, **known)
+    params, state = jnp.zeros(2), tx.init(jnp.zeros(2))
+    step = jax.jit(lambda p, s: tx.update(jax.grad(walled)(p), s, p, value=walled(p)))
+    while front.outcome(state) is None:
+        updates, state = step(params, state)
+        params = optax.apply_updates(params, updates)
+    assert front.outcome(state) is Outcome.JUMP_FAILED
+    assert jnp.abs(params).max() < 1e-6
+    assert not front.iterate(state, params).any()
+
+
+def test_what_was_not_finite_is_said_and_wanted_again():
+    given = {"stochastic_smoothness": 6.0, "variance": 0.01}
+    tx = front.sgd_nc(**CONSTANTS, **given)
+    update = jax.jit(lambda gradient, state: tx.update(gradient, state, start()))
+    gradient = jax.grad(fun)(start())
+    _, state = update(gradient, tx.init(start()))
+    number = front.sample(state)
+    assert number > 0
+    move, state = update(spoilt(gradient), state)
+    assert front.sample(state) == number
+    assert front.outcome(state) is Outcome.NOT_FINITE
+    assert not move["y"].any()
+    _, state = update(gradient, state)
+    assert front.outcome(state) is None
+    assert front.sample(state) > number
+
+
+@pytest.mark.parametrize("injected", [False, True], ids=["schedule", "hyperparams"])
+def test_a_jump_resets_moments_but_no_schedule(injected):
+    schedule = optax.exponential_decay(0.05, 1, 0.999)
+    inner = optax.inject_hyperparams(optax.adam)(schedule) if injected else optax.adam(schedule)
+    tx = front.escape(inner, **CONSTANTS, patience=1)
+    counts, params, state = [], {"x": jnp.zeros(2), "y": jnp.zeros(1)}, None
+    state = tx.init(params)
+    update = jax.jit(lambda p, s: tx.update(jax.grad(fun)(p), s, p, value=fun(p)))
+    for _ in range(120):
+        move, state = update(params, state)
+        params = optax.apply_updates(params, move)
+        inner = state.kernel.descent.inner
+        adam = (inner.inner_state if injected else inner)[0]
+        counts.append((int(adam.count), int(inner.count if injected else inner[1].count)))
+    moments, schedules = zip(*counts, strict=True)
+    assert schedules == tuple(sorted(schedules))
+    assert schedules[-1] >= moments[-1] > 10
+    assert abs(float(params["y"][0])) > 0.5
+
+
+def test_a_jump_in_the_middle_keeps_the_count():
+    """Sixty steps to the saddle, and the schedule goes on from sixty."""
+    tx = front.escape(optax.adam(optax.constant_schedule(0.03)), **CONSTANTS)
+    _, state = run(tx, 300, until=lambda s: abs(float(front.iterate(s, None)["y"][0])) > 0.3)
+    adam, schedule = (part.count for part in state.kernel.descent.inner)
+    assert int(adam) < 40 < 60 < int(schedule)
+
+
 def test_bad_input():
+    for dtype, words in (("complex64", "stack real"), ("float16", "range"), ("int32", "floating")):
+        with pytest.raises(TypeError, match=words):
+            front.ancgd(**CONSTANTS).init(jnp.zeros(2, dtype))
+        with pytest.raises(TypeError, match=words):
+            front.escape(optax.sgd(0.1), **CONSTANTS).init(jnp.zeros(2, dtype))
     tx = front.ancgd(**CONSTANTS)
     state = tx.init(start())
     with pytest.raises(TypeError, match=r"value=.*value_fn="):

@@ -13,6 +13,7 @@ import unsaddle.torch as front  # noqa: E402
 from tests.torch_problem import CONSTANTS, EASY, Problem, make, run  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
 from unsaddle.methods import METHODS, STOCHASTIC  # noqa: E402
+from unsaddle.stepper import leaves  # noqa: E402
 
 each = pytest.mark.parametrize("cls", EASY, ids=lambda cls: cls.__name__)
 
@@ -224,6 +225,40 @@ def test_state_dict_moves_to_another_precision(cls):
     run(moved, single)
     assert moved.outcome in (Outcome.CERTIFIED, Outcome.TESTED)
     assert abs(abs(float(single.y.detach())) - 1) < 0.02
+
+
+@each
+def test_the_settings_are_those_of_the_state(cls):
+    """As everywhere in torch: what is loaded replaces what was given."""
+    problem, other = Problem(), Problem()
+    opt = make(cls, problem, tol=3e-2, seed=5)
+    again = make(cls, other)
+    again.load_state_dict(opt.state_dict())  # before it has begun
+    run(opt, problem)
+    run(again, other)
+    assert again.parameters == opt.parameters
+    assert again.seed == 5
+    assert all(map(torch.equal, other.asked, problem.asked))
+
+
+@each
+def test_state_dict_moves_to_another_device(cls):
+    """As far as one goes without another: the device that has no numbers takes all tensors."""
+    problem = Problem()
+    opt = make(cls, problem)
+    for _ in range(12):
+        opt.step(loss=problem.closure())
+    away = [torch.nn.Parameter(p.detach().to("meta", torch.float32)) for p in problem.params]
+    moved = cls(away, **{**CONSTANTS, **EASY[cls]})
+    moved.load_state_dict(copy.deepcopy(opt.state_dict()))
+    tensors = [
+        part for _, leaf in leaves("", moved._kernel) if isinstance(leaf, list) for part in leaf
+    ]
+    assert len(tensors) >= 2
+    assert {part.device.type for part in tensors} == {"meta"}
+    assert {part.dtype for part in tensors} == {torch.float32}
+    assert moved.phase == opt.phase
+    assert moved.looks == opt.looks
 
 
 def test_iterate_puts_the_iterate_in_and_the_probe_back():

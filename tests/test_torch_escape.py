@@ -67,6 +67,26 @@ def test_a_failed_escape_changes_nothing():
     assert torch.equal(before, x.detach())
 
 
+def test_a_jump_out_of_the_domain_is_a_failed_one(caplog):
+    """The first jumps, half a unit long, leave |w| < 0.1; shortened, one of them pays."""
+    w = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+
+    def closure():
+        w.grad = None
+        loss = 2.5 * (w[1] ** 2 - w[0] ** 2) - 0.001 * torch.log(0.01 - w[0] ** 2)
+        loss.backward()
+        return loss
+
+    given = {"smoothness": 300.0, "hessian_lipschitz": 0.5, "curvature_tol": 1.0}
+    opt = front.Escape(torch.optim.SGD([w], lr=1e-3), patience=2, **given)
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        while opt.certificate is None:
+            opt.step(closure)
+    assert [record.getMessage().split()[0] for record in caplog.records][:2] == ["search", "jump"]
+    assert 0 < abs(float(w[0].detach())) < 0.1
+    assert opt.certificate.holds
+
+
 def test_a_search_waits_for_quiet_and_then_for_unrest(caplog):
     """Small three times with nothing above 2 tol between; and again only after such a gradient."""
     x = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
@@ -124,6 +144,147 @@ def test_escape_works_with_schedulers():
     opt.step(problem.closure)
     schedule.step()
     assert opt.inner.param_groups[0]["lr"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_the_inner_state_is_lost_by_a_jump_only(reset, caplog):
+    """Not by the first step of a wrapper, nor where another parameter begins to have gradients."""
+    problem = Problem()
+    problem.y.requires_grad_(False)
+    inner = INNER["Adam"](problem.params)
+    for _ in range(50):
+        inner.step(problem.closure)
+    opt = front.Escape(inner, reset=reset)
+    opt.step(problem.closure)
+    assert inner.state[problem.x]["step"] == 51
+    problem.y.requires_grad_(True)
+    opt.step(problem.closure)
+    assert inner.state[problem.x]["step"] == 52
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        while "jump" not in caplog.text:
+            assert inner.state[problem.y]
+            opt.step(problem.closure)
+    assert bool(inner.state) != reset
+
+
+@pytest.mark.parametrize("when", [0, 40], ids=["from the first", "later"])
+def test_a_frozen_parameter_does_not_jump_along(when):
+    """Even with a gradient left from before, which ``zero_grad(set_to_none=False)`` makes zero."""
+    problem, z = Problem(), torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    opt = front.Escape(torch.optim.SGD([*problem.params, z], lr=0.1))
+
+    def closure():
+        opt.zero_grad(set_to_none=False)
+        loss = problem.loss() + (1e-3 * z**2).sum()
+        loss.backward()
+        return loss
+
+    z.grad = torch.zeros_like(z)
+    for step in range(400):
+        if step == when:
+            z.requires_grad_(False)
+            frozen = z.detach().clone()
+        opt.step(closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert torch.equal(frozen, z.detach())
+
+
+def test_a_parameter_that_joins_in_the_middle_of_a_search_ends_it():
+    """What was asked at the probe is not taken for an answer at the iterate."""
+    problem = Problem()
+    problem.y.requires_grad_(False)
+    problem.x.data.zero_()
+    opt = front.Escape(
+        INNER["SGD"](problem.params), patience=1, smoothness=6.0, hessian_lipschitz=9.0
+    )
+    while opt.phase != "search":
+        opt.step(loss=problem.closure())
+    assert problem.x.detach().any()  # the probe
+    problem.y.requires_grad_(True)
+    opt.step(loss=problem.closure())
+    assert not problem.x.detach().any()
+    opt.step(problem.closure)
+    assert opt.phase != "search"
+    for _ in range(400):
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds
+
+
+@pytest.mark.parametrize("inner", [torch.optim.SGD, torch.optim.Adam], ids=["SGD", "Adam"])
+def test_weight_decay_in_the_gradient_is_part_of_what_is_minimised(inner):
+    """At y^2 = 1 - wd the gradient of the loss itself is wd y, far above tol."""
+    problem, decay = Problem(), 0.19
+    groups = [{"params": [problem.x]}, {"params": [problem.y], "weight_decay": decay}]
+    opt = front.Escape(inner(groups, lr=0.03))
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert opt.certificate.holds
+    assert abs(abs(float(problem.y.detach())) - 0.9) < 0.01
+    assert opt.certificate.gradient_norm < 1e-3
+    settled = problem.y.detach().clone()
+    opt.step(problem.closure)  # on with the inner optimiser, which adds the decay by itself
+    assert abs(float((problem.y.detach() - settled)[0])) < 1e-3
+
+
+def test_weight_decay_can_make_a_saddle_a_minimum():
+    """The curvature there is wd - 1."""
+    problem = Problem()
+    opt = front.Escape(torch.optim.Adam(problem.params, lr=0.03, weight_decay=1.5))
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert opt.certificate.holds
+    assert float(problem.y.detach()) == 0
+
+
+def test_escape_with_a_grad_scaler_and_micro_batches():
+    """Gradients that overflow, in a descent and in a search, are skipped; two halves make one."""
+    problem = Problem(torch.float32)
+    given = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+    opt = front.Escape(INNER["Adam"](problem.params), **given)
+    scaler, spoilt = torch.amp.GradScaler("cpu", init_scale=2.0**10), set()
+    while opt.certificate is None:
+        opt.zero_grad()
+        total = 0.0
+        for _ in range(2):
+            loss = problem.loss() / 2
+            scaler.scale(loss).backward()
+            total += loss.detach()
+        if opt.looks > 5 and opt.phase not in spoilt:
+            spoilt.add(opt.phase)
+            problem.x.grad.fill_(float("inf"))
+        scaler.step(opt, loss=total)
+        scaler.update()
+    assert {"search", "measure", "land"} < spoilt
+    assert scaler.get_scale() < 2.0**10
+    assert opt.certificate.holds
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+
+
+def test_escape_in_bfloat16_leaves_and_says_how_little_it_sees():
+    problem = Problem(torch.bfloat16)
+    opt = front.Escape(INNER["SGD"](problem.params), tol=3e-2)
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.holds is None
+    assert "raised from" in opt.certificate.note
+
+
+def test_hooks_and_schedulers_of_both():
+    problem, called = Problem(), []
+    opt = front.Escape(INNER["SGD"](problem.params))
+    for each, name in ((opt, "outer"), (opt.inner, "inner")):
+        each.register_step_pre_hook(lambda *_, name=name: called.append(f"{name} before"))
+        each.register_step_post_hook(lambda *_, name=name: called.append(f"{name} after"))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=500)
+    for _ in range(300):
+        opt.step(problem.closure)
+        schedule.step()
+    assert called[:4] == ["outer before", "inner before", "inner after", "outer after"]
+    assert called.count("outer after") == 300
+    assert called.count("inner after") < 300  # a step that searches is not one of the inner's
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
@@ -189,3 +350,8 @@ def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():
     assert float(problem.y.detach()) == 0.0
     problem.y.data.fill_(1.0)
     assert front.certify(problem.closure, problem.params, curvature_tol=1e-3).holds
+    assert "stationary" not in refuted.note
+    problem.x.data.fill_(1.0)
+    sloping = front.certify(problem.closure, problem.params, curvature_tol=1e-3)
+    assert sloping.holds
+    assert "The gradient is 1.41 here, x is not stationary" in sloping.note

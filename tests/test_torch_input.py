@@ -106,7 +106,53 @@ def state_of_another_method():
     )
 
 
+def maximised():
+    front.Escape(torch.optim.SGD(Problem().params, lr=0.1, maximize=True))
+
+
+def an_escape_around_an_escape():
+    front.Escape(front.Escape(torch.optim.SGD(Problem().params, lr=0.1)))
+
+
+def joining(opt, **group):
+    """A group that comes later is checked as those at the beginning, and not taken."""
+    try:
+        opt.add_param_group(group)
+    finally:
+        assert len(opt.param_groups) == 1
+
+
+def complex_parameters_later():
+    joining(
+        front.ANCGD(Problem().params, **CONSTANTS),
+        params=[torch.zeros(2, dtype=torch.complex64, requires_grad=True)],
+    )
+
+
+def another_device_later():
+    meta = torch.nn.Parameter(torch.zeros(2, device="meta"))
+    joining(front.Escape(torch.optim.SGD(Problem().params, lr=0.1)), params=[meta])
+
+
+def setting_of_a_later_group():
+    joining(front.ANCGD(Problem().params, **CONSTANTS), params=Problem().params, tol=1e-3)
+
+
+def another_precision_within():
+    problem, half = Problem(), torch.nn.Parameter(torch.zeros(2, dtype=torch.float16))
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))
+    opt.inner.add_param_group({"params": [half]})
+    half.grad = torch.zeros_like(half)
+    opt.step(problem.closure)
+
+
 BAD = {
+    maximised: (ValueError, r"maximize=True.*return -loss"),
+    an_escape_around_an_escape: (TypeError, r"got Escape; pass Escape\(torch\.optim\.Adam"),
+    complex_parameters_later: (TypeError, "view_as_real"),
+    another_device_later: (ValueError, r"cpu, meta.*model\.to"),
+    setting_of_a_later_group: (ValueError, "tol was given for one group"),
+    another_precision_within: (TypeError, r"float16.*model\.float\(\).*autocast"),
     complex_parameters: (TypeError, "view_as_real"),
     half_precision: (TypeError, r"float16.*model\.float\(\).*autocast"),
     module: (TypeError, r"module Sequential: pass net\.parameters\(\)"),

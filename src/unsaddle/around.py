@@ -1,9 +1,8 @@
 """``Escape`` around any torch optimiser, and ``certify``: one search where the parameters are."""
 
 import inspect
-import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from unsaddle import search, theory
@@ -34,11 +33,17 @@ from unsaddle.kernel import (
 from unsaddle.methods import FINEST
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
-from unsaddle.stepper import Closure, Stepper, torch
+from unsaddle.stepper import Closure, Stepper, log, torch
 
-log = logging.getLogger("unsaddle")
+optim = torch.optim
+COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they minimise
+    optim.SGD, optim.Adam, optim.NAdam, optim.RAdam, optim.Adamax, optim.Adagrad, optim.Adadelta,
+    optim.RMSprop, optim.ASGD,
+)  # fmt: skip
+GIVEN = ("tol", "patience", "reset", "constants")
 AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
 SHORTER = 0.25  # what the jump is multiplied by when it does not pay
+NO_SETTINGS = anc.settings(**dict.fromkeys(anc.settings._fields, 0.0))
 
 
 class Quiet(NamedTuple):
@@ -61,10 +66,11 @@ class Escape(Stepper):
     loss is shortened, and at last not taken: the parameters are then what they were, to the bit.
     After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
     place; otherwise it is kept. The next search waits until the gradient has been above
-    ``2 tol``. Every event is one line of the logger ``unsaddle``.
+    ``2 tol``. Every event is one line of the logger ``unsaddle``. A weight decay that the inner
+    optimiser adds to the gradient counts: gradient, jump and certificate are of the loss with it.
     """
 
-    kept = (*Stepper.kept, "inner", "tol", "patience", "reset", "constants", "_asks")
+    kept = (*Stepper.kept, *GIVEN, "inner", "_asks")
 
     def __init__(
         self,
@@ -95,12 +101,17 @@ class Escape(Stepper):
 
         Raises:
             TypeError: If inner is not a torch optimiser.
-            ValueError: If a number is out of range.
+            ValueError: If a number is out of range, or if inner maximises.
         """
-        if not isinstance(inner, torch.optim.Optimizer):
+        if not isinstance(inner, torch.optim.Optimizer) or isinstance(inner, Stepper):
             raise TypeError(
                 f"inner must be a torch optimiser, got {type(inner).__name__}; "
                 "pass Escape(torch.optim.Adam(model.parameters()))"
+            )
+        if any(group.get("maximize") for group in inner.param_groups):
+            raise ValueError(
+                "inner has maximize=True, but an escape goes down: leave maximize out and let the "
+                "closure call (-loss).backward() and return -loss"
             )
         given = (tol, patience, curvature_tol, smoothness, hessian_lipschitz)
         names = ("tol", "patience", "curvature_tol", "smoothness", "hessian_lipschitz")
@@ -118,10 +129,10 @@ class Escape(Stepper):
 
     def _solver(self) -> Solver:
         phases = {
-            START: Phase(iterate, GRADIENT, self._restart),
+            START: Phase(iterate, GRADIENT, self._go),
             GO: Phase(iterate, GRADIENT, self._go),
         }
-        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), anc)
+        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), search.DARING)
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.
@@ -130,12 +141,12 @@ class Escape(Stepper):
             A dictionary with the inner optimiser's under ``inner``.
         """
         packed = super().state_dict()
-        settings = self.parameters.escape
-        packed["param_groups"][0]["unsaddle"]["settings"] = settings and settings._asdict()
+        given = {name: getattr(self, name) for name in GIVEN}
+        packed["param_groups"][0]["unsaddle"]["given"] = given
         return {**packed, "inner": self.inner.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state; load the model's parameters first.
+        """Go on from a saved state, with the settings that are in it; load the model first.
 
         Args:
             state_dict: What ``state_dict`` gave.
@@ -146,18 +157,14 @@ class Escape(Stepper):
         if "inner" not in state_dict:
             raise ValueError("state_dict is not of an Escape: pass what its state_dict() returned")
         own = {name: state_dict[name] for name in ("state", "param_groups")}
-        settings = own["param_groups"][0]["unsaddle"]["settings"]
-        settings = settings and anc.settings(**settings)
-        self.parameters = self.parameters._replace(escape=settings)
+        numbers = own["param_groups"][0].get("unsaddle", {})
+        for name, value in numbers.get("given", {}).items():
+            setattr(self, name, value)
+        form = None if "escape" in numbers.get("parameters", {}) else NO_SETTINGS
+        self.parameters = self.parameters._replace(escape=form)
         super().load_state_dict(own)
         self.inner.load_state_dict(state_dict["inner"])
         self.param_groups = self.inner.param_groups
-
-    def _restart(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
-        """Descend from a new place."""
-        if self.reset:
-            self.inner.state.clear()
-        return self._go(ops, p, s, value, gradient)
 
     def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
@@ -181,6 +188,38 @@ class Escape(Stepper):
         phase = BEGIN if due else s.report if left <= 0 else GO
         return s._replace(descent=quiet, left=left, phase=phase)
 
+    def _decay(self) -> dict[torch.Tensor, float]:
+        """Give the weight decay of each parameter for which the inner optimiser adds it to .grad.
+
+        Returns:
+            The rates that are not zero.
+        """
+        if not isinstance(self.inner, COUPLED):
+            return {}
+        return {
+            p: float(group["weight_decay"])
+            for group in self.param_groups
+            if group["weight_decay"] and not group.get("decoupled_weight_decay")
+            for p in group["params"]
+            if p.grad is not None
+        }
+
+    def _whole(self, gradient: Vector) -> Vector:
+        """g + wd x, at the parameters."""
+        decay = self._decay()
+        return [
+            g.add(p, alpha=decay[p]) if p in decay else g
+            for p, g in zip(self._at, gradient, strict=True)
+        ]
+
+    def _extra(self) -> float:
+        """wd/2 |x|^2, at the parameters."""
+        return sum(rate / 2 * ops.dot([p], [p]) for p, rate in self._decay().items())
+
+    def _gradient(self) -> Vector | None:
+        gradient = super()._gradient()
+        return gradient and self._whole(gradient)
+
     def _prepare(self, s: State, gradient: Vector) -> None:
         """Settle what the search at x is to look for, estimating what is not known."""
         smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
@@ -191,7 +230,9 @@ class Escape(Stepper):
                     "Escape.step() needs a closure to estimate the curvature: opt.step(closure), "
                     "or pass smoothness= and hessian_lipschitz= to Escape"
                 )
-            found = _estimate(self._closure, self._at, gradient, self.seed)
+            closure = self._closure
+            look = lambda point: self._whole(_look(closure, self._at, point))  # noqa: E731
+            found = _estimate(look, self._at, gradient, self.seed)
             self.looks += 2 * search.PROBES
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
         own = max(math.sqrt(hessian_lipschitz * self.tol), finest * smoothness)
@@ -201,14 +242,11 @@ class Escape(Stepper):
 
     def _turn(self, before: int, state: State) -> State:
         """Log what happened, and go on after whatever ends a search."""
-        settings, leap = self.parameters.escape, state.escape.leap
-        if before == JUMP and state.phase == START:
-            log.info(
-                "jump %d: curvature %.3g, loss %.6g -> %.6g",
-                state.episode, state.escape.curvature, leap.value, leap.lowest,
-            )  # fmt: skip
+        settings = self.parameters.escape
+        if self.reset and (before, state.phase) == (JUMP, START):
+            self.inner.state.clear()
         if state.phase >= 0:
-            return state
+            return super()._turn(before, state)
         shorter = settings._replace(
             length=settings.length * SHORTER, decrease=settings.decrease * SHORTER**2
         )
@@ -268,7 +306,8 @@ def certify(
     try:
         gradient = ops.keep(_look(closure, at, x))
         if smoothness is None or hessian_lipschitz is None:
-            found = _estimate(closure, at, ops.keep(gradient), seed)
+            look = lambda point: _look(closure, at, point)  # noqa: E731
+            found = _estimate(look, at, gradient, seed)
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
             spent += 2 * search.PROBES
         gamma = curvature_tol or FINEST * smoothness
@@ -284,7 +323,8 @@ def certify(
             )
     finally:
         ops.copy(at, x)
-    return search.read(ops, state, failure_probability, spent + state.escape.steps)
+    found = search.read(ops, state, failure_probability, spent + state.escape.steps)
+    return search.sloped(ops, found, state.escape, x)
 
 
 def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
@@ -300,11 +340,13 @@ def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
     return gradient
 
 
-def _estimate(closure: Closure, at: Vector, gradient: Vector, seed: int) -> tuple[float, float]:
+def _estimate(
+    look: Callable[[Vector], Vector], at: Vector, gradient: Vector, seed: int
+) -> tuple[float, float]:
     """Estimate l and rho where the parameters are, and leave them and the gradient as they are."""
     x, centre = ops.keep(at), ops.keep(gradient)
     try:
-        return search.estimate(ops, lambda point: _look(closure, at, point), x, centre, seed)
+        return search.estimate(ops, look, x, centre, seed)
     finally:
         ops.copy(at, x)
         ops.copy(gradient, centre)

@@ -1,6 +1,5 @@
 """``certify`` and ``find_negative_curvature``: a search at one point, from any optimiser."""
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -27,13 +26,11 @@ from unsaddle.methods import ENOUGH, FINEST
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle, point, whole
-from unsaddle.search import largest, mirror, read
+from unsaddle.search import largest, mirror, read, sloped
 from unsaddle.theory import check
 from unsaddle.words import nearest
 
 SEARCHES: dict[str, Part] = {"lanczos": lanczos, "anc": anc, "nc": nc}
-STEEP = 1e-3  # share of l max(1, |x|): a larger gradient is not that of a stationary point
-SLOPE = "The gradient is {:.3g} here, x is not stationary: this is about its curvature only."
 SPREAD = 1.5  # what the largest curvature that Lanczos met is multiplied by
 
 
@@ -123,11 +120,7 @@ def find_negative_curvature(
     if outcome is Outcome.NOT_FINITE:
         raise NotFiniteError("grad returned NaN or infinity")
     certificate = read(ops, run.state, failure_probability, run.oracle.gradients)
-    steep = STEEP * largest(ops, run.state.escape) * max(1.0, ops.norm(x))
-    if not certificate.gradient_norm > steep:
-        return certificate
-    note = f"{certificate.note} {SLOPE.format(certificate.gradient_norm)}".strip()
-    return dataclasses.replace(certificate, note=note)
+    return sloped(ops, certificate, run.state.escape, x)
 
 
 def look_around(

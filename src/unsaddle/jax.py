@@ -22,13 +22,10 @@ from unsaddle.kernel import BEGIN, ENDS, TESTED, Outcome, Parameters, compose
 from unsaddle.loops import (
     Request,
     Solution,
-    Tree,
-    Verdict,
     confirm,
     drive,
     first_state,
     most,
-    read,
     rest,
     status,
     tree,
@@ -37,7 +34,8 @@ from unsaddle.methods import FINEST, STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
-from unsaddle.search import PROBES, SEARCHES, estimate, settings, steps
+from unsaddle.search import PROBES, SEARCHES, estimate, settings, steep, steps
+from unsaddle.verdict import Tree, Verdict, read
 from unsaddle.words import nearest
 
 __all__ = [
@@ -162,7 +160,8 @@ def certify(
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
     Args:
-        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``.
+        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``, made once: another
+            function, as every call of ``jax.grad`` gives one, is compiled anew.
         x: Any point; that the gradient is small there is for the caller to see.
         args: Further arguments of grad.
         curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
@@ -292,7 +291,8 @@ def _find(
     carry = rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
     phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
     ran = drive(phases, parameters, None, look, carry, limit)
-    return read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
+    found = read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
+    return found._replace(steep=steep(ops, found.gradient_norm, found.largest, x))
 
 
 def _request(

@@ -12,17 +12,13 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
 
-from unsaddle.certificate import Certificate
 from unsaddle.certify import SPREAD
 from unsaddle.descents.gd import gd
-from unsaddle.escapes.jump import MEASURE
 from unsaddle.escapes.nc import SEARCH
 from unsaddle.kernel import (
     BEGIN,
-    CERTIFIED,
     ENDS,
     GRADIENT,
-    JUMP_FAILED,
     SAME,
     TESTED,
     TRIAL,
@@ -36,38 +32,10 @@ from unsaddle.kernel import (
 )
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import KINDS, SEARCHES, raised, settings
+from unsaddle.search import SEARCHES, settings
+from unsaddle.verdict import Tree, Verdict, largest, read
 
-Tree = Any
 _OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
-
-
-class Verdict(NamedTuple):
-    """What a search has shown: ``unsaddle.Certificate`` in the form of arrays."""
-
-    holds: Any  # 1 certified, 0 refuted, -1 undecided
-    curvature_tol: Any
-    asked: Any  # the curvature_tol before floating point had its say
-    failure_probability: Any
-    curvature: Any
-    direction: Tree  # zero unless refuted
-    gradients: Any
-    rigorous: Any  # whether the certificate holds against any gradient error up to the floor
-
-    def certificate(self) -> Certificate:
-        """Give the certificate that this is, once it has been computed."""
-        holds = {1: True, 0: False, -1: None}[int(self.holds)]
-        asked, gamma, tiny = float(self.asked), float(self.curvature_tol), ops.tiny(self.asked)
-        notes = [KINDS[bool(self.rigorous)].capitalize()] if holds else []
-        return Certificate(
-            holds=holds,
-            curvature_tol=gamma or math.nan,
-            failure_probability=float(str(self.failure_probability)),  # 1e-3 in any precision
-            curvature=float(self.curvature),
-            direction=self.direction if holds is False else None,
-            gradients=int(self.gradients),
-            note=" ".join(notes + raised(asked, gamma, tiny)),
-        )
 
 
 class Solution(NamedTuple):
@@ -218,45 +186,6 @@ def rest(state: State) -> Carry:
     return Carry(state, nan, ops.times(0.0, state.x), zero, zero, jnp.array(True))
 
 
-def read(state: State, curvature_tol: Any, failure_probability: float, gradients: Any) -> Verdict:
-    """Say what a search has shown.
-
-    Args:
-        state: In which it ended.
-        curvature_tol: What was asked for.
-        failure_probability: Over the whole run.
-        gradients: That it took.
-
-    Returns:
-        The verdict.
-    """
-    e, seen = state.escape, state.escape.sight
-    over = (state.phase == JUMP_FAILED) | (state.phase == MEASURE)
-    refuted = over & seen.shows(e.curvature)
-    holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
-    delta, asked = (
-        jnp.asarray(given, seen.error.dtype) for given in (failure_probability, curvature_tol)
-    )
-    asked = jnp.where(holds < 0, asked, seen.asked)
-    lowest = e.curvature
-    if hasattr(e, "basis"):
-        shown = (lowest == jnp.inf) & (e.steps > 0)
-        lowest = jnp.where(shown, ops.ritz(e.diagonal, e.beside, e.steps)[0], lowest)
-    return Verdict(
-        holds=holds,
-        curvature_tol=jnp.where(holds > 0, seen.curvature_tol, asked),
-        asked=asked,
-        failure_probability=jnp.where(holds > 0, delta, jnp.where(refuted, 0.0, 1.0)),
-        curvature=lowest,
-        direction=ops.scale(
-            jnp.where(refuted, 1 / ops.maximum(ops.norm(e.direction), ops.tiny(state.x)), 0.0),
-            e.direction,
-        ),
-        gradients=gradients,
-        rigorous=seen.error * seen.needed <= seen.curvature_tol / 4,
-    )
-
-
 def confirm(
     request: Request,
     grad: Callable[..., Tree],
@@ -312,9 +241,7 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
         return request.smoothness, request.hessian_lipschitz, request.curvature_tol
     seen, met, strange = e.sight, getattr(e, "smoothness", 0.0), getattr(e, "strange", 0.0)
     if hasattr(e, "basis"):
-        known = jnp.arange(len(e.diagonal)) < e.steps
-        diagonal, beside = (jnp.where(known, jnp.abs(row), 0) for row in (e.diagonal, e.beside))
-        met = SPREAD * jnp.max(diagonal + beside + jnp.roll(beside, 1))
+        met = SPREAD * largest(e)
     smoothness = jnp.maximum(jnp.maximum(met, 4 * seen.error), math.sqrt(tiny))
     rho = (2 * seen.error + strange) / jnp.maximum(seen.radius, tiny) + tiny
     return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
@@ -343,19 +270,20 @@ def status(ran: Carry, checked: Carry, holds: Any) -> Any:
     return jnp.where(ran.finite & checked.finite, number, STATUS[Outcome.NOT_FINITE])
 
 
-def tree(x: Tree, name: str) -> Tree:
+def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
     """Check a start point and give its leaves as arrays of floats.
 
     Args:
         x: What came.
         name: What it is called.
+        exactly: Whether whole numbers are refused, as they could not be changed in place.
 
     Returns:
         The tree.
 
     Raises:
         ValueError: If it is empty.
-        TypeError: If a leaf is complex, or of half precision.
+        TypeError: If a leaf is complex, of half precision, or a whole number that is refused.
     """
     leaves = jax.tree.leaves(x)
     if not leaves:
@@ -368,6 +296,10 @@ def tree(x: Tree, name: str) -> Tree:
             raise TypeError(
                 f"{name} must be float64, float32 or bfloat16, got float16, whose range is too "
                 f"small; pass jax.tree.map(jnp.float32, {name})"
+            )
+        if exactly and not jnp.issubdtype(kind, jnp.floating):
+            raise TypeError(
+                f"{name} must be floating point, got {kind}; pass jax.tree.map(jnp.float32, {name})"
             )
     return jax.tree.map(
         lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 try:
+    import jax
     import jax.numpy as jnp
     import optax
 except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
-from unsaddle.escapes.anc import anc
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -39,6 +39,7 @@ from unsaddle.kernel import (
 )
 from unsaddle.methods import STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
+from unsaddle.search import DARING
 from unsaddle.stochastic import settle
 from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
 
@@ -208,7 +209,7 @@ def escape(
         patience: For how many steps it must have been below.
         curvature_tol: Curvature to certify. Default sqrt(rho tol).
         failure_probability: Chance of a false certificate over the whole run.
-        reset: Whether a jump resets the inner optimiser's state.
+        reset: Whether a jump resets the inner optimiser's state; schedules go on.
         seed: All randomness is a function of it.
 
     Returns:
@@ -250,7 +251,8 @@ def escape(
         def restart(ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
             """Descend from a new place."""
             if reset:
-                s = s._replace(descent=s.descent._replace(inner=optimiser.init(s.x)))
+                inner = renewed(optimiser.init(s.x), s.descent.inner)
+                s = s._replace(descent=s.descent._replace(inner=inner))
             return go(ops, p, s, value, gradient)
 
         descent = Part(
@@ -258,21 +260,21 @@ def escape(
             Quiet,
             lambda ops, x: Quiet(optimiser.init(x), 0, True),
         )
-        return compose(descent, anc)
+        return compose(descent, DARING)
 
     def parameters(params: Vector) -> Parameters:
         return table(**constants, n=ops.size(params))._replace(descent=None)
 
     def init(params: Vector) -> Stepped:
         kernel = first(solver({}), parameters(params), params, seed)
-        return Stepped(kernel, jnp.int32(0), jnp.int32(0))
+        return Stepped(kernel, jnp.int32(0), jnp.int32(0), jnp.array(True))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
     ) -> tuple[Vector, Stepped]:
         params = present(params)
         phases, p = solver(given).phases, parameters(params)
-        s = advance("escape", phases, p, state.kernel, params, updates, given)
+        s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
         over = s.phase < 0
         ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
         s = s._replace(
@@ -285,9 +287,25 @@ def escape(
             ),
         )
         s = cast(s, state.kernel)
-        return towards(phases, p, s, params), Stepped(s, ended, state.sample)
+        return towards(phases, p, s, params, finite), Stepped(s, ended, state.sample, finite)
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def renewed(fresh: Any, old: Any) -> Any:
+    """Give a fresh state in which schedules, and what the user may have set, are as they were."""
+
+    def whole(node: Any) -> bool:
+        return isinstance(node, optax.ScaleByScheduleState) or hasattr(node, "hyperparams")
+
+    def choose(new: Any, before: Any) -> Any:
+        if not whole(new):
+            return new
+        if hasattr(new, "inner_state"):
+            return before._replace(inner_state=renewed(new.inner_state, before.inner_state))
+        return before
+
+    return jax.tree.map(choose, fresh, old, is_leaf=whole)
 
 
 def iterate(state: Any, params: Vector) -> Vector:
@@ -311,10 +329,13 @@ def outcome(state: Any) -> Outcome | None:
         state: The state of a transformation, perhaps inside a chain.
 
     Returns:
-        The outcome, or None if there is none yet.
+        The outcome, or None if there is none yet. ``NOT_FINITE`` while the last gradient or value
+        was: nothing was changed then, and the next one that is finite goes on.
     """
     found = stepped(state)
-    return None if found is None else ENDS.get(int(found.ended))
+    if found is None:
+        return None
+    return ENDS.get(int(found.ended)) if found.finite else Outcome.NOT_FINITE
 
 
 def sample(state: Any) -> Any:

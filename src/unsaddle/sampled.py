@@ -19,13 +19,10 @@ from unsaddle.kernel import JUMP_FAILED
 from unsaddle.loops import (
     Request,
     Solution,
-    Tree,
-    Verdict,
     confirm,
     drive,
     first_state,
     most,
-    read,
     rest,
     status,
     tree,
@@ -34,6 +31,7 @@ from unsaddle.methods import find
 from unsaddle.ops import jax as ops
 from unsaddle.sampling import FiniteSum
 from unsaddle.stochastic import BATCHES, concentrated, settle
+from unsaddle.verdict import Tree, Verdict, read
 
 MOST = 2**31 - 1  # samples that can be counted
 

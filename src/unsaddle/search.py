@@ -1,25 +1,45 @@
 """One search at one point, on any backend: its constants, its settings, and what it has shown."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
 from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.escapes.anc import anc
-from unsaddle.escapes.jump import MEASURE
+from unsaddle.escapes.jump import JUMP, MEASURE
 from unsaddle.escapes.nc import nc
-from unsaddle.kernel import BLIND, CERTIFIED, TESTED, Ops, Part, Scalar, State, Vector
+from unsaddle.kernel import (
+    BLIND,
+    CERTIFIED,
+    TESTED,
+    TRIAL,
+    VALUE,
+    Ops,
+    Part,
+    Scalar,
+    State,
+    Vector,
+)
 from unsaddle.methods import ENOUGH
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
+DARING = (
+    anc._replace(  # around another optimiser: a jump may lead out of the domain, and fails then
+        phases={**anc.phases, JUMP: anc.phases[JUMP]._replace(needs=VALUE | TRIAL)}
+    )
+)
 PROBES = 4  # power steps, two gradients each, that estimate l and rho
 MARGIN = 1.5  # what the estimate of l is multiplied by
 VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
+STEEP = 1e-3  # share of l max(1, |x|): a larger gradient is not that of a stationary point
+SLOPE = "The gradient is {:.3g} here, x is not stationary: this is about its curvature only."
 WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
 KINDS = {
     True: "rigorous against any gradient error up to the floor.",
     False: "practical: gradient errors are rounding, not malice.",
 }
+SHORT = "The budget did not suffice."
 WHY = {
     BLIND: "Differences of the gradient show no curvature that could be told from their error.",
     TESTED: "The search ended undecided.",
@@ -146,15 +166,12 @@ def read(
     notes = {
         True: [f"{'Lanczos' if krylov else 'Growth'} certificate, {kind}"],
         False: [],
-        None: [WHY.get(state.phase, "The budget did not suffice.")],
+        None: [WHY.get(state.phase, SHORT)],
     }[holds]
     if holds is not False:
         notes += raised(seen.asked, seen.curvature_tol, ops.tiny(state.x), noise)
-    met = largest(ops, e)
-    if holds and met <= 4 * ops.tiny(state.x):
-        notes.append("The gradient was the same wherever it was looked at: flat, or too coarse.")
-    elif holds and seen.curvature_tol > WEAK * met:
-        notes.append(f"It is weak beside the largest curvature, {met:.3g}.")
+    if holds:
+        notes += weak(seen.curvature_tol, largest(ops, e), ops.tiny(state.x))
     lowest = e.curvature
     if lowest == math.inf and krylov and e.steps and state.phase != BLIND:
         lowest, _ = ops.ritz(e.diagonal, e.beside, e.steps)
@@ -177,6 +194,26 @@ def raised(asked: float, curvature_tol: float, tiny: float, noise: float = 0.0) 
     change = f"from {asked:.3g} to {rounded_up(curvature_tol)}"
     why = f"a gradient with noise {noise:.1g}" if noise else "floating point"
     return [f"curvature_tol was raised {change}: {why} cannot see less."]
+
+
+def weak(curvature_tol: float, met: float, tiny: float) -> list[str]:
+    """Say so if no curvature was met, or if gamma is hardly below the largest."""
+    if met <= 4 * tiny:
+        return ["The gradient was the same wherever it was looked at: flat, or too coarse."]
+    return [f"It is weak beside the largest curvature, {met:.3g}."] * (curvature_tol > WEAK * met)
+
+
+def sloped(ops: Ops, certificate: Certificate, e: Any, x: Vector) -> Certificate:
+    """Say so if the gradient at x, where e is what a search has found, is not small."""
+    if not steep(ops, certificate.gradient_norm, largest(ops, e), x):
+        return certificate
+    note = f"{certificate.note} {SLOPE.format(certificate.gradient_norm)}".strip()
+    return dataclasses.replace(certificate, note=note)
+
+
+def steep(ops: Ops, slope: Scalar, met: Scalar, x: Vector) -> Scalar:
+    """Say whether a gradient is too long for a stationary point, given the largest curvature."""
+    return slope > STEEP * met * ops.maximum(1.0, ops.norm(x))
 
 
 def largest(ops: Ops, e: Any) -> float:

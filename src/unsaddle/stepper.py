@@ -6,6 +6,7 @@ tensors; the iterate x *is* the parameters while the method looks there, and is 
 the parameters hold a probe.
 """
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 
 from unsaddle import search
 from unsaddle.certificate import Certificate
+from unsaddle.escapes.jump import JUMP
 from unsaddle.groups import check
 from unsaddle.kernel import (
     BEGIN,
@@ -39,6 +41,7 @@ from unsaddle.ops.torch import Vector, torch
 from unsaddle.oracle import NotFiniteError
 
 Closure = Callable[[], Any]
+log = logging.getLogger("unsaddle")
 
 
 def ended(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -70,7 +73,6 @@ class Stepper(torch.optim.Optimizer):
             seed: All randomness is a function of it.
         """
         super().__init__(params, defaults)
-        check(self.param_groups)
         self.parameters, self.seed = parameters, seed
         self.outcome: Outcome | None = None
         self.certificate: Certificate | None = None
@@ -90,6 +92,17 @@ class Stepper(torch.optim.Optimizer):
     def _solver(self) -> Solver:
         """Give the method."""
         raise NotImplementedError
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Take more parameters over, unless no method can handle them.
+
+        Args:
+            param_group: As every torch optimiser takes it.
+        """
+        super().add_param_group(param_group)
+        added = self.param_groups.pop()
+        check([*self.param_groups, added])
+        self.param_groups.append(added)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what a copy and a pickle have: the parameters and all that the method knows."""
@@ -170,6 +183,8 @@ class Stepper(torch.optim.Optimizer):
             "optimiser": type(self).__name__,
             "looks": self.looks,
             "value": self._value,
+            "seed": self.seed,
+            "parameters": dict(leaves("", self.parameters)),
         }
         if self._kernel is not None:
             order = {p: i for i, p in enumerate(self._all())}
@@ -186,7 +201,7 @@ class Stepper(torch.optim.Optimizer):
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state; load the model's parameters first.
+        """Go on from a saved state, with the settings that are in it; load the model first.
 
         Args:
             state_dict: What ``state_dict`` gave, perhaps in another precision or on another device.
@@ -203,7 +218,8 @@ class Stepper(torch.optim.Optimizer):
             )
         super().load_state_dict(state_dict)
         numbers = self.param_groups[0].pop("unsaddle")
-        self.looks, self._value = numbers["looks"], numbers["value"]
+        self.looks, self._value, self.seed = (numbers[word] for word in ("looks", "value", "seed"))
+        self.parameters = self._fill("", self.parameters, numbers["parameters"])
         self._kernel = self.outcome = self.certificate = None
         if "active" in numbers:
             params = self._all()
@@ -246,6 +262,8 @@ class Stepper(torch.optim.Optimizer):
     def _answer(self, loss: Any) -> None:
         """Move by one phase that looks, and by those after it that need not look."""
         gradient = self._gradient()
+        if gradient is None:
+            return
         phase, value, turned = self.solver.phases[self._state.phase], self._value, False
         if phase.needs & VALUE:
             if loss is None:
@@ -254,7 +272,7 @@ class Stepper(torch.optim.Optimizer):
                     f"({phase.update.__name__}): pass a closure, opt.step(closure), or the loss, "
                     "opt.step(loss=loss)"
                 )
-            value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
+            value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss) + self._extra()
         square = ops.dot(gradient, gradient)
         trouble = _trouble(value if phase.needs & VALUE else 0.0, gradient, square)
         if trouble and not phase.needs & TRIAL:
@@ -280,13 +298,22 @@ class Stepper(torch.optim.Optimizer):
         """Say whether an iteration is over: the descent is about to go on, or has turned to."""
         return code in (START, GO) or (turned and code < BEGIN)
 
+    def _extra(self) -> float:
+        """Give what is minimised beside the loss."""
+        return 0.0
+
     def _current(self) -> Parameters:
         """Give the parameters with the step that a scheduler may have set."""
         return self.parameters
 
     def _turn(self, before: int, state: State) -> State:
-        """Take note of how a run ends."""
-        self._kernel = state
+        """Take note of jumps, and of how a run ends."""
+        self._kernel, leap = state, getattr(state.escape, "leap", None)
+        if leap is not None and (before, state.phase) == (JUMP, START):
+            log.info(
+                "jump %d: curvature %.3g, loss %.6g -> %.6g",
+                state.episode, state.escape.curvature, leap.value, leap.lowest,
+            )  # fmt: skip
         if state.phase < 0:
             self.outcome = ENDS[state.phase]
             if hasattr(state.escape, "sight") and state.phase not in (STALLED, UNBOUNDED):
@@ -310,16 +337,21 @@ class Stepper(torch.optim.Optimizer):
             if self._rests:
                 self._kernel = state._replace(x=self._at)
 
-    def _gradient(self) -> Vector:
+    def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
-        moving = [p for p in self._all() if p.grad is not None]
+        moving = [p for p in self._all() if p.requires_grad and p.grad is not None]
         if not moving:
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
-        if self._kernel is None or not {*moving} <= {*self._at}:
+        frozen = any(not p.requires_grad for p in self._at)
+        if self._kernel is None or frozen or not {*moving} <= {*self._at}:
+            probed = self._kernel is not None and self._pending.at is not iterate
             self._begin(moving)
+            if probed:  # the gradients are of a search that is no more: look again
+                self._ready = False
+                return None
         gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._at]
         if any(g.is_sparse for g in gradient):
             raise TypeError(
@@ -328,6 +360,7 @@ class Stepper(torch.optim.Optimizer):
         return gradient
 
     def _begin(self, moving: Vector) -> None:
+        check(self.param_groups)
         episode = drawn = 0
         if self._kernel is not None:
             ops.copy(self._at, self._kernel.x)

@@ -75,6 +75,15 @@ class Method(Stepper):
     def _solver(self) -> Solver:
         return find(self.method).solver
 
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Take more parameters over, with no settings of their own.
+
+        Args:
+            param_group: As every torch optimiser takes it.
+        """
+        counted([param_group])
+        super().add_param_group(param_group)
+
     def _current(self) -> Parameters:
         rates = {float(group["lr"]) for group in self.param_groups}
         if len(rates) > 1:

@@ -11,8 +11,8 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
-from unsaddle.kernel import NEW, TRIAL, VALUE, Parameters, Phase, Solver, State, Vector
-from unsaddle.loops import first_state
+from unsaddle.kernel import GRADIENT, NEW, TRIAL, VALUE, Parameters, Phase, Solver, State, Vector
+from unsaddle.loops import first_state, tree
 from unsaddle.methods import STOCHASTIC
 from unsaddle.ops import jax as ops
 
@@ -23,6 +23,7 @@ class Stepped(NamedTuple):
     kernel: State
     ended: Any  # the phase in which the last run or search ended; 0 if none has
     sample: Any  # number of the sample that the next gradient is to be of
+    finite: Any  # whether the last answer was; if not, it was not taken
 
 
 def stepping(
@@ -43,19 +44,21 @@ def stepping(
 
     def init(params: Vector) -> Stepped:
         kernel = first(solver, parameters(ops.size(params)), params, seed)
-        return Stepped(kernel, jnp.int32(0), jnp.zeros_like(kernel.drawn))
+        return Stepped(kernel, jnp.int32(0), jnp.zeros_like(kernel.drawn), jnp.array(True))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
     ) -> tuple[Vector, Stepped]:
         params = present(params)
         p = parameters(ops.size(params))
-        kernel = advance(name, phases, p, state.kernel, params, updates, given)
+        kernel, finite = advance(name, phases, p, state.kernel, params, updates, given)
         number = state.sample
         if name in STOCHASTIC:
-            kernel, number = counted(phases, p, state.kernel.phase, kernel)
+            taken, after = counted(phases, p, state.kernel.phase, kernel)
+            kernel = kernel._replace(drawn=jnp.where(finite, taken.drawn, kernel.drawn))
+            number = jnp.where(finite, after, number)
         ended = jnp.where(kernel.phase < 0, kernel.phase, 0).astype(state.ended.dtype)
-        return towards(phases, p, kernel, params), Stepped(kernel, ended, number)
+        return towards(phases, p, kernel, params, finite), Stepped(kernel, ended, number, finite)
 
     if any(phase.needs & VALUE for phase in phases.values()):
         return optax.GradientTransformationExtraArgs(init, update)
@@ -99,9 +102,9 @@ def present(params: Vector | None) -> Vector:
 
 
 def first(solver: Solver, parameters: Parameters, params: Vector, seed: int) -> State:
-    """Give the first state, in arrays of its own."""
-    x = jax.tree.map(jnp.array, params)  # not the same buffers: the caller may donate them
-    return first_state(solver, parameters, x, seed)
+    """Give the first state, each leaf in an array of its own: the caller may donate them."""
+    state = first_state(solver, parameters, tree(params, "params", exactly=True), seed)
+    return jax.tree.map(jnp.array, state)
 
 
 def advance(
@@ -112,8 +115,24 @@ def advance(
     params: Vector,
     gradient: Vector,
     given: dict[str, Any],
-) -> State:
-    """Move by the phase that looked at the parameters, and by those after it that need not look."""
+) -> tuple[State, Any]:
+    """Move by the phase that looked at the parameters, and by those after it that need not look.
+
+    Args:
+        name: Of the method.
+        phases: Of the method.
+        p: Its hyperparameters.
+        state: Before.
+        params: Where the gradient is of.
+        gradient: The gradient.
+        given: With the value, or with a function for it.
+
+    Returns:
+        The state, and whether the answer was finite; if it was not, the state is as it was.
+
+    Raises:
+        TypeError: If there is no value.
+    """
     value, value_fn = given.get("value"), given.get("value_fn")
     if value is None and value_fn is None and any(q.needs & VALUE for q in phases.values()):
         raise TypeError(
@@ -121,32 +140,43 @@ def advance(
             "to update()"
         )
 
-    def move(phase: Phase, state: State) -> State:
-        known, slope = value, gradient
+    def move(phase: Phase, state: State) -> tuple[State, Any]:
+        known, slope, sane = value, gradient, jnp.array(True)
         if known is None:
             known = value_fn(params) if phase.needs & VALUE else jnp.nan  # type: ignore[misc]
+        if phase.needs & GRADIENT:
+            sane &= ops.dot(slope, slope) < jnp.inf
+        if phase.needs & VALUE:
+            sane &= jnp.isfinite(known)
         if phase.needs & TRIAL:
-            sane = jnp.isfinite(known) & (ops.dot(slope, slope) < jnp.inf)
             known = jnp.where(sane, known, jnp.inf)
-            slope = ops.switch(sane, slope, ops.times(0.0, params))
-        return cast(phase.update(ops, p, state, known, slope), state)
+            slope, sane = ops.switch(sane, slope, ops.times(0.0, params)), jnp.array(True)
+        after = lambda s: cast(phase.update(ops, p, s, known, slope), s)  # noqa: E731
+        return jax.lax.cond(sane, after, lambda s: s, state), sane
+
+    def stay(state: State) -> tuple[State, Any]:
+        return state, jnp.array(True)
 
     loud = [code for code in sorted(phases) if phases[code].needs]
-    branches: list[Callable[[State], State]] = [partial(move, phases[code]) for code in loud]
-    state = jax.lax.switch(index(loud, state.phase), [*branches, lambda s: s], state)
+    branches: list[Callable[[State], Any]] = [partial(move, phases[code]) for code in loud]
+    state, finite = jax.lax.switch(index(loud, state.phase), [*branches, stay], state)
     for code in sorted(phases):
         if not phases[code].needs:
             due = state.phase == code
-            state = jax.lax.cond(due, partial(move, phases[code]), lambda s: s, state)
-    return state
+            state, _ = jax.lax.cond(due, partial(move, phases[code]), stay, state)
+    return state, finite
 
 
-def towards(phases: Mapping[int, Phase], p: Parameters, state: State, params: Vector) -> Vector:
-    """Give what leads from the parameters to the next point."""
+def towards(
+    phases: Mapping[int, Phase], p: Parameters, state: State, params: Vector, finite: Any
+) -> Vector:
+    """Give what leads from the parameters to the next point; zero after what was not finite."""
     codes = sorted(phases)
     places = [lambda s, at=phases[code].at: at(ops, p, s) for code in codes]
     point = jax.lax.switch(index(codes, state.phase), [*places, lambda s: s.x], state)
-    return jax.tree.map(lambda new, old: (new - old).astype(old.dtype), point, params)
+    return jax.tree.map(
+        lambda new, old: jnp.where(finite, new - old, 0).astype(old.dtype), point, params
+    )
 
 
 def index(codes: list[int], phase: Any) -> Any:

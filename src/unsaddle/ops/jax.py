@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.custom_batching
 import jax.numpy as jnp
 
 Vector = Any
@@ -122,22 +123,21 @@ def pick(shelf: Vector, i: Any) -> Vector:
 def against(shelf: Vector, filled: Any, x: Vector) -> Any:
     """Inner products of x with the first vectors of a shelf, the other places zero."""
 
-    def products(size: int) -> Any:
+    def products(size: int, shelf: Vector, x: Vector) -> Any:
         parts = jax.tree.map(lambda u, v: jnp.tensordot(u[:size], v, v.ndim), shelf, x)
         return jnp.pad(sum(jax.tree.leaves(parts)), (0, places - size))
 
     places = len(jax.tree.leaves(shelf)[0])
-    return _leading(_enough(places, filled, products), filled)
+    return _leading(_enough(places, filled, products, shelf, x), filled)
 
 
 def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
     """Weighted sum of the first vectors of a shelf."""
-    weights = _leading(weights, filled)
 
-    def mixed(size: int) -> Vector:
+    def mixed(size: int, shelf: Vector, weights: Any) -> Vector:
         return jax.tree.map(lambda u: jnp.tensordot(weights[:size], u[:size], 1), shelf)
 
-    return _enough(len(weights), filled, mixed)
+    return _enough(len(weights), filled, mixed, shelf, _leading(weights, filled))
 
 
 def blank(like: Vector, places: int) -> Any:
@@ -167,22 +167,37 @@ def ritz(diagonal: Any, beside: Any, filled: Any) -> tuple[Any, Any]:
     within = jnp.arange(len(diagonal)) < filled
     linked = jnp.where(within[1:], beside[:-1], 0)
 
-    def lowest(size: int) -> tuple[Any, Any]:
-        matrix = jnp.diag(jnp.where(within, diagonal, outside)[:size])
+    def lowest(size: int, diagonal: Any, linked: Any) -> tuple[Any, Any]:
+        matrix = jnp.diag(diagonal[:size])
         above = jnp.diag(linked[: size - 1], 1)
         values, vectors = jnp.linalg.eigh(matrix + above + above.T)
         vector = vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
         return values[0], jnp.pad(vector, (0, len(diagonal) - size))
 
-    return _enough(len(diagonal), filled, lowest)
+    return _enough(len(diagonal), filled, lowest, jnp.where(within, diagonal, outside), linked)
 
 
 def _leading(row: Any, filled: Any) -> Any:
     return jnp.where(jnp.arange(len(row)) < filled, row, 0)
 
 
-def _enough(places: int, filled: Any, work: Callable[[int], Any]) -> Any:
-    """Work on the least of a few sizes that covers what is filled."""
+def _enough(places: int, filled: Any, work: Callable[..., Any], *given: Any) -> Any:
+    """Work on the least of a few sizes that covers what is filled, under vmap in all members."""
     sizes = [*(size for size in SIZES if size < places), places]
     which = sum((filled > size for size in sizes[:-1]), jnp.int32(0))
-    return jax.lax.switch(which, [partial(work, size) for size in sizes])
+
+    @jax.custom_batching.custom_vmap
+    def chosen(which: Any, *given: Any) -> Any:
+        return jax.lax.switch(which, [partial(work, size) for size in sizes], *given)
+
+    @chosen.def_vmap
+    def together(members: int, batched: Any, which: Any, *given: Any) -> tuple[Any, Any]:
+        def all_members(own: bool, u: Any) -> Any:
+            return u if own else jnp.broadcast_to(u, (members, *jnp.shape(u)))
+
+        given = jax.tree.map(all_members, tuple(batched[1:]), given)
+        works = [jax.vmap(partial(work, size)) for size in sizes]  # not each of them, with a select
+        found = jax.lax.switch(jnp.max(which), works, *given)
+        return found, jax.tree.map(lambda leaf: True, found)
+
+    return chosen(which, *given)
