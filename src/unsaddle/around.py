@@ -304,9 +304,9 @@ def certify(
     theory.check({word: value for word, value in words.items() if value is not None})
     x, spent = ops.keep(at), 1
     try:
-        gradient = ops.keep(_look(closure, at, x))
+        look = lambda point: _look(closure, at, point)  # noqa: E731
+        gradient = ops.keep(look(x))
         if smoothness is None or hessian_lipschitz is None:
-            look = lambda point: _look(closure, at, point)  # noqa: E731
             found = _estimate(look, at, gradient, seed)
             smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
             spent += 2 * search.PROBES
@@ -318,9 +318,9 @@ def certify(
         state = solver.phases[BEGIN].update(ops, parameters, state, math.nan, gradient)
         while state.phase == SEARCH:
             probe = solver.phases[SEARCH].at(ops, parameters, state)
-            state = solver.phases[SEARCH].update(
-                ops, parameters, state, math.nan, _look(closure, at, probe)
-            )
+            state = solver.phases[SEARCH].update(ops, parameters, state, math.nan, look(probe))
+        if search.refutes(state):
+            state, spent = search.mirror(ops, look, state), spent + 2
     finally:
         ops.copy(at, x)
     found = search.read(ops, state, failure_probability, spent + state.escape.steps)

@@ -26,7 +26,7 @@ from unsaddle.methods import ENOUGH, FINEST
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import NotFiniteError, Oracle, point, whole
-from unsaddle.search import largest, mirror, read, sloped
+from unsaddle.search import largest, mirror, read, refutes, sloped
 from unsaddle.theory import check
 from unsaddle.words import nearest
 
@@ -167,8 +167,7 @@ def look_around(
             settings = follow(run.state, follows, failure_probability)
             run.gradient, episode = run.state.escape.gradient.copy(), run.state.episode
         outcome = search(run, SEARCHES[follows], settings, x, seed, episode, limit, callback)
-    e = run.state.escape
-    if run.state.phase == MEASURE and e.sight.shows(e.curvature):
+    if refutes(run.state):
         run.state = mirror(ops, lambda at: run.gradient_at(at, limit, "mirror"), run.state)
     return outcome
 

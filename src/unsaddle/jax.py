@@ -34,7 +34,16 @@ from unsaddle.methods import FINEST, STOCHASTIC, find, override
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
-from unsaddle.search import PROBES, SEARCHES, estimate, settings, steep, steps
+from unsaddle.search import (
+    PROBES,
+    SEARCHES,
+    estimate,
+    mirror,
+    refutes,
+    settings,
+    steep,
+    steps,
+)
 from unsaddle.verdict import Tree, Verdict, read
 from unsaddle.words import nearest
 
@@ -291,7 +300,11 @@ def _find(
     carry = rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
     phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
     ran = drive(phases, parameters, None, look, carry, limit)
-    found = read(ran.state, wanted.curvature_tol, failure_probability, ran.gradients)
+    bent, ends = refutes(ran.state), ran.gradients + 2 <= limit
+    state = jax.lax.cond(bent & ends, lambda s: mirror(ops, look, s), lambda s: s, ran.state)
+    state = state._replace(phase=jnp.where(bent & ~ends, SEARCH, state.phase))
+    spent = ran.gradients + jnp.where(bent & ends, 2, 0)
+    found = read(state, wanted.curvature_tol, failure_probability, spent)
     return found._replace(steep=steep(ops, found.gradient_norm, found.largest, x))
 
 

@@ -124,6 +124,11 @@ def steps(escape: Any) -> Scalar:
     return escape.window.steps if hasattr(escape, "window") else escape.steps
 
 
+def refutes(state: State) -> Scalar:
+    """Say whether a search has ended with curvature below what was asked for, by all it knows."""
+    return (state.phase == MEASURE) & state.escape.sight.shows(state.escape.curvature)
+
+
 def mirror(ops: Ops, look: Callable[[Vector], Vector], state: State) -> State:
     """Measure the curvature that was found once more, from both sides, where bending cancels.
 
