@@ -86,10 +86,9 @@ def no_closure_for_lbfgs():
 
 def no_closure_to_estimate():
     problem = Problem()
-    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1), patience=1)
-    problem.x.data.zero_()
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))
     problem.closure()
-    opt.step()
+    opt.step()  # far from any search
 
 
 def wrong_state():

@@ -168,6 +168,14 @@ class Escape(Stepper):
 
     def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
+        closure = self._closure
+        if closure is None and self._asks:
+            raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
+        if closure is None and None in self.constants[:2]:
+            raise TypeError(
+                "Escape.step() will need a closure, to estimate the curvature: opt.step(closure), "
+                "or pass smoothness= and hessian_lipschitz= to Escape, and opt.step(loss=loss)"
+            )
         norm, quiet = ops.norm(gradient), s.descent
         if norm > AGAIN * self.tol:
             quiet = Quiet(0, True)
@@ -178,10 +186,8 @@ class Escape(Stepper):
             self._prepare(s, gradient)
             log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
         elif self._asks:
-            if self._closure is None:
-                raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
             with torch.enable_grad():
-                self.inner.step(self._closure)
+                self.inner.step(closure)  # type: ignore[arg-type]
         else:
             self.inner.step()
         left = s.left - 1
@@ -225,12 +231,7 @@ class Escape(Stepper):
         smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
         finest = 0.0 if hessian_lipschitz else FINEST
         if smoothness is None or hessian_lipschitz is None:
-            if self._closure is None:
-                raise TypeError(
-                    "Escape.step() needs a closure to estimate the curvature: opt.step(closure), "
-                    "or pass smoothness= and hessian_lipschitz= to Escape"
-                )
-            closure = self._closure
+            closure: Any = self._closure
             look = lambda point: self._whole(_look(closure, self._at, point))  # noqa: E731
             found = _estimate(look, self._at, gradient, self.seed)
             self.looks += 2 * search.PROBES

@@ -151,7 +151,9 @@ def _result(
     share = certificate.gradients / max(spent, 1)
     certificate = dataclasses.replace(certificate, share=share)
     if run.oracle.noise and certificate.holds is not None:
-        note = f"{certificate.note} The gradient is numerical, good to {run.oracle.noise:.0e}."
+        error = run.oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
+        beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
+        note = f"{certificate.note} The gradient is numerical, good to {error:.0e}{beyond}."
         certificate = dataclasses.replace(certificate, note=note.strip())
     shown = "" if certificate.holds is None else str(certificate)
     says = (outcome.value, shown, _advice(run, request, outcome, x))
