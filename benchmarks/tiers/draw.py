@@ -11,19 +11,25 @@ LINES: dict[str, tuple[str, Any]] = {  # colour and dashes of each contestant, o
     "auto": ("#0b3c8c", "-"),
     "auto, to the gradient": ("#0b3c8c", "-"),
     "auto, to the certificate": ("#2a9df4", "-"),
-    "agd-auto": ("#2a9df4", "-"),
+    "agd-auto": ("#111111", "-"),
     "L-BFGS-B": ("#d1495b", "--"),
     MEMORY: ("#e8838f", (0, (2, 1))),
     "BFGS": ("#2e8b57", "-."),
     "CG": ("#8a5a00", ":"),
     "Newton-CG": ("#7a4fa3", (0, (5, 1, 1, 1, 1, 1))),
-    "trust-ncg": ("#c27ba0", (0, (8, 2))),
+    "trust-ncg": ("#9a9a00", (0, (8, 2))),
     "trust-krylov": ("#555555", (0, (1, 3))),
     "torch l-bfgs": ("#e07b00", (0, (3, 1))),
     "torch newton-cg": ("#00797a", (0, (6, 2, 1, 2))),
 }
-LEGEND: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "frameon": False}
-TICKS = (1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200)
+LEGEND: dict[str, Any] = {
+    "loc": "center left",
+    "bbox_to_anchor": (1.01, 0.5),
+    "frameon": False,
+    "handlelength": 4,
+}
+TICKS = (1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+DPI = 160
 
 
 def profile(costs: dict[str, list[float]], file: Path, title: str) -> None:
@@ -34,7 +40,7 @@ def profile(costs: dict[str, list[float]], file: Path, title: str) -> None:
     best = all_.min(0)
     ratios = np.where(np.isfinite(all_), all_ / np.where(np.isfinite(best), best, 1.0), np.inf)
     finite = ratios[np.isfinite(ratios)]
-    most = max(2.0, float(np.quantile(finite, 0.99)) * 1.2)
+    most = max(2.0, float(finite.max()) * 1.1)
     figure, axes = plt.subplots(figsize=(8.5, 4.4), layout="constrained")
     for name, line in zip(costs, ratios, strict=True):
         steps = np.sort(line[np.isfinite(line)])
@@ -50,7 +56,7 @@ def profile(costs: dict[str, list[float]], file: Path, title: str) -> None:
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(**LEGEND)
-    figure.savefig(file, dpi=110)
+    figure.savefig(file, dpi=DPI)
     plt.close(figure)
 
 
@@ -77,6 +83,6 @@ def curves(
     figure.supxlabel("n")
     figure.supylabel("gradients")
     names = panels[0, 0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside right center", frameon=False)
-    figure.savefig(file, dpi=110)
+    figure.legend(*names, loc="outside right center", frameon=False, handlelength=4)
+    figure.savefig(file, dpi=DPI)
     plt.close(figure)

@@ -72,7 +72,9 @@ def harmless(rows: list[Row], pictures: Path) -> str:
             "to tol", "saddles apart", "to the certificate", "saddles apart", "values"]  # fmt: skip
     costs = {"auto, to the gradient": mine, "auto, to the certificate": late} | early
     lists = {m: [*each.values()] for m, each in costs.items()}
-    profile(lists, pictures / "benchmark-1.png", "Tier 1: gradients within tol, CUTEst, n <= 200")
+    profile(
+        lists, pictures / "benchmark-1.png", "Tier 1: problems of CUTEst solved to tol, n <= 200"
+    )
     others = [[n, ours[n].n, ours[n].outcome, f"{ours[n].norm:.1e}", ours[n].gradients,
                theirs[n].outcome, f"{theirs[n].norm:.1e}"]
               for n in names if n not in certified]  # fmt: skip
@@ -102,7 +104,7 @@ say little{": " * bool(vague) + ", ".join(vague)}.
 
 ![Performance profile of tier 1](pictures/benchmark-1.png)
 
-What was not certified:
+What was not certified (of L-BFGS-B: REACHED is a gradient within tol, STOPPED is one above it):
 
 {table(["problem", "n", "auto", "norm of g", "gradients", "L-BFGS-B", "its norm"], others)}
 
