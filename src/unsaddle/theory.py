@@ -48,7 +48,7 @@ class Run(Finding):
 
 _finding, _run = (itemgetter(*words.__annotations__) for words in (Finding, Run))
 _JUMPS = 384  # a jump decreases f by sqrt(eps^3 / rho) / 384
-_POSITIVE = (lambda v: 1e-50 <= v <= 1e50, "a finite number > 0, from 1e-50 to 1e50")
+_POSITIVE = (lambda v: v is not True and 1e-50 <= v <= 1e50, "a finite number > 0, 1e-50 to 1e50")
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "failure_probability": (lambda v: 0 < v <= 1, "a number in (0, 1], such as 1e-3"),
     "n": (lambda v: isinstance(v, Integral) and int(v) >= 1, "an integer >= 1, such as x0.size"),
@@ -64,8 +64,7 @@ def check(words: Mapping[str, Any]) -> dict[str, float]:
     """Check words that formulas take, and give them as Python numbers."""
     for word, value in words.items():
         holds, expected = _EXPECTED.get(word, _POSITIVE)
-        number = isinstance(value, Real) and (word == "printed") >= isinstance(value, bool)
-        if not (number and holds(value) and isfinite(value)):
+        if not (isinstance(value, Real) and holds(value) and isfinite(value)):
             raise ValueError(f"{word}={value!r} was passed, expected {expected}")
     ell, rho = words.get("smoothness", inf), words.get("hessian_lipschitz", 1.0)
     for word, most in {"tol": ell * ell / rho, "curvature_tol": ell}.items():
