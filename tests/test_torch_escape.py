@@ -137,6 +137,18 @@ def test_escape_resumes(inner):
     assert all(map(torch.equal, first.asked[tail:], second.asked))
 
 
+def test_a_loaded_escape_knows_its_certificate(tmp_path):
+    problem = Problem()
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1), tol=1e-2)
+    while opt.certificate is None:
+        opt.step(problem.closure)
+    torch.save(opt.state_dict(), tmp_path / "opt.pt")
+    again = front.Escape(torch.optim.SGD(problem.params, lr=0.1), tol=1e-2)
+    again.load_state_dict(torch.load(tmp_path / "opt.pt"))
+    assert again.certificate == opt.certificate
+    assert str(again.certificate).startswith("certified")
+
+
 def test_escape_works_with_schedulers():
     problem = Problem()
     opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))

@@ -78,6 +78,11 @@ def no_optimiser():
     front.Escape(Problem().params)
 
 
+def sparse_gradients_to_certify():
+    table = torch.nn.Embedding(4, 2, sparse=True)
+    front.certify(lambda: table(torch.tensor([1])).sum().backward(), table.parameters())
+
+
 def no_closure_for_lbfgs():
     problem = Problem()
     problem.closure()
@@ -164,6 +169,7 @@ BAD = {
     missing_constant: (ValueError, "hessian_lipschitz is missing"),
     no_backward: (RuntimeError, r"loss\.backward\(\) before"),
     sparse_gradients: (TypeError, "sparse=False"),
+    sparse_gradients_to_certify: (TypeError, "sparse=False"),
     infinite_gradient: (ArithmeticError, "as they were"),
     no_optimiser: (TypeError, r"Escape\(torch\.optim\.Adam"),
     no_closure_for_lbfgs: (TypeError, r"LBFGS needs a closure"),

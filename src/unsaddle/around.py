@@ -11,7 +11,7 @@ from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import JUMP, MEASURE
 from unsaddle.escapes.nc import SEARCH
-from unsaddle.groups import check, listed
+from unsaddle.groups import check, dense, listed
 from unsaddle.kernel import (
     BEGIN,
     CERTIFIED,
@@ -142,7 +142,8 @@ class Escape(Stepper):
         """
         packed = super().state_dict()
         given = {name: getattr(self, name) for name in GIVEN}
-        packed["param_groups"][0]["unsaddle"]["given"] = given
+        shown = None if self.certificate is None else {**vars(self.certificate)}
+        packed["param_groups"][0]["unsaddle"] |= {"given": given, "certificate": shown}
         return {**packed, "inner": self.inner.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -165,6 +166,12 @@ class Escape(Stepper):
         super().load_state_dict(own)
         self.inner.load_state_dict(state_dict["inner"])
         self.param_groups = self.inner.param_groups
+        shown = numbers.get("certificate")
+        if shown is not None:
+            way = shown["direction"] and [
+                u.to(p) for u, p in zip(shown["direction"], self._at, strict=True)
+            ]
+            self.certificate = Certificate(**{**shown, "direction": way})
 
     def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
@@ -335,7 +342,7 @@ def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
         closure()
     if all(p.grad is None for p in at):
         raise RuntimeError("the closure left no gradient: let it call loss.backward()")
-    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in at]
+    gradient = dense([torch.zeros_like(p) if p.grad is None else p.grad for p in at])
     if not math.isfinite(ops.dot(gradient, gradient)):
         raise NotFiniteError("a gradient is NaN or infinite")
     return gradient

@@ -87,3 +87,22 @@ def _tensors(group: Any) -> list[torch.Tensor]:
         group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
         return [p for each in group["params"] for p in _tensors(each)]
     return [group[1] if isinstance(group, tuple) else group]
+
+
+def dense(gradient: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Refuse a gradient with sparse parts.
+
+    Args:
+        gradient: A part per parameter.
+
+    Returns:
+        The gradient.
+
+    Raises:
+        TypeError: If a part is sparse.
+    """
+    if any(part.is_sparse for part in gradient):
+        raise TypeError(
+            "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
+        )
+    return gradient

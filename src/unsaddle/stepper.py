@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.escapes.jump import JUMP
-from unsaddle.groups import check
+from unsaddle.groups import check, dense
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -352,12 +352,7 @@ class Stepper(torch.optim.Optimizer):
             if probed:  # the gradients are of a search that is no more: look again
                 self._ready = False
                 return None
-        gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._at]
-        if any(g.is_sparse for g in gradient):
-            raise TypeError(
-                "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
-            )
-        return gradient
+        return dense([torch.zeros_like(p) if p.grad is None else p.grad for p in self._at])
 
     def _begin(self, moving: Vector) -> None:
         check(self.param_groups)
