@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from unsaddle.paper.declare import Claim
+from unsaddle.paper.declare import LASTING, Claim
 from unsaddle.paper.measure import SAMPLES, Measured
 from unsaddle.paper.obtain import Experiment
 
@@ -15,9 +15,10 @@ def judge(
 ) -> dict[str, Any]:
     """Measure a claim under each of its readings and give the verdict.
 
-    It holds if it does under the literal reading, the first; it holds only under a reading if it
-    does under one of the others, and the first of those is shown; else it does not hold, and the
-    literal reading is shown.
+    It holds if it does under the literal reading, the first, and, where a race may be counted in
+    two ways, in both; it holds only under a reading if it does under any one, and the first of
+    those is shown; else it does not hold, and the literal reading is shown. A reading under which
+    it says nothing makes it hold no more than that.
 
     Args:
         claim: What the paper says.
@@ -32,9 +33,10 @@ def judge(
         measured[name] = claim.ask(experiment, values, SAMPLES)
         tick()
     names = list(measured)
-    good = [name for name in names if measured[name].satisfied]
-    shown = good[0] if good and good[0] != names[0] else names[0]
-    verdict = HOLDS if shown == names[0] and good else ONLY if good else FAILS
+    good = [name for name in names if measured[name].satisfied and name != claim.vacuous]
+    literal = {names[0], LASTING.format(names[0])} & {*names}
+    shown = good[0] if good else names[0]
+    verdict = HOLDS if literal <= {*good} else ONLY if good else FAILS
     return {
         "paper": claim.words,
         "verdict": verdict,

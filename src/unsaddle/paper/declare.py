@@ -24,6 +24,10 @@ class Claim(NamedTuple):
     ask: Ask
     readings: Readings
     note: str = ""
+    vacuous: str = ""  # the reading under which it says nothing, if there is one
+
+
+LASTING = "{}, for good"
 
 
 class Scan(NamedTuple):
@@ -69,7 +73,7 @@ def friction(eta: float, curvature: float) -> float:
 
 def raced(readings: Readings) -> Readings:
     """Give each reading twice: 90% are through for the first time, and for good."""
-    lasting = {f"{name}, for good": changes | {"lasting": 1} for name, changes in readings.items()}
+    lasting = {LASTING.format(name): each | {"lasting": 1} for name, each in readings.items()}
     return {**readings, **lasting}
 
 

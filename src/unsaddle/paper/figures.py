@@ -94,6 +94,8 @@ def stochastic_cubic_descent() -> Figure:
     noises = {
         "noise N(0, r^2/d) inside the step, as published": {"kick": eta * r},
         "noise of standard deviation r outside the step": {"kick": outside},
+        "noise of variance r inside the step": {"kick": eta * sqrt(2 * r)},
+        "noise of variance r outside the step": {"kick": sqrt(2 * r)},
         "no noise but that of the samples, additive, of standard deviation r/eta": {
             "kick": 0.0,
             "sigma": r / eta,
@@ -107,7 +109,10 @@ def stochastic_cubic_descent() -> Figure:
                 "PSGD, t = 60: over 50% of paths decrease f by no more than 0.6",
                 theirs,
                 noises,
-                "Under the published noise the claim is vacuous: PSGD has hardly moved.",
+                "Under the published noise the claim is vacuous: PSGD has hardly moved. The "
+                "caption calls r a variance: outside the step such noise is ten times larger, and "
+                "the claim is false.",
+                "noise N(0, r^2/d) inside the step, as published",
             ),
             Claim("SNC-finding, t = 30: this ratio is less than 10%", ours, starts),
             Claim(
