@@ -11,6 +11,7 @@ from unsaddle.ops import numpy as numpy_ops
 from unsaddle.stochastic import settle
 
 DRAWS = 200  # of noise, that are shared
+THEORY = ("smoothness", "hessian_lipschitz", "tol", "decrease_available")
 
 
 def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -21,8 +22,8 @@ def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def run_numpy(method: str, f: Any, x: np.ndarray, given: dict, looks: int, patch: Any) -> Any:
-    options = {name: value for name, value in given.items() if name in ("radius", "noise")}
-    theory = {name: value for name, value in given.items() if name not in options}
+    theory = {name: value for name, value in given.items() if name in THEORY}
+    options = {name: value for name, value in given.items() if name not in THEORY}
     parameters = override(find(method).from_theory(n=x.size, **theory), options)
     solver = find(method).solver
     start = solver.start(numpy_ops, parameters, x.copy(), 0)
