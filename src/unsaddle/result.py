@@ -227,8 +227,8 @@ def _advice(run: Run, request: Request, outcome: Outcome, x: Vector) -> str:
     if outcome is Outcome.STALLED and run.descend is not None:
         idle = run.iterate.norm > run.parameters.tolerance
         return IDLE.format(run.iterate.norm) if idle else BACK
-    size, norm = ops.norm(point(request.start)), run.iterate.norm
-    if outcome in LOST and 0 < size < SMALL:
+    size, norm = ops.norm(point(request.start)) if outcome in LOST else 0.0, run.iterate.norm
+    if 0 < size < SMALL:
         return UNITS.format(size)
     began = run.norms[0] if len(run.norms) > PATIENCE else 0.0
     if outcome is Outcome.STALLED and not run.oracle.noise and norm < FAR * began:
