@@ -12,7 +12,8 @@ Choices:
    seen with the longest either, gradients are trusted to eps and no further), and at every
    step for nothing, as V'HV of an exact H is tridiagonal and symmetric and whatever else is found
    there is error. Four times that must stay below gamma. A gamma above all that is seen is not
-   claimed where the function bends over r as much as it curves, and curves no less over r/2.
+   claimed where the function bends over r as much as it curves, and curves no less over r/2; nor
+   one that error has raised above that, unless it is finer than ``finest`` l all the same.
 """
 
 from math import inf
