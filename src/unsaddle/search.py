@@ -173,7 +173,8 @@ def read(
     """
     e, seen, krylov = state.escape, state.escape.sight, hasattr(state.escape, "basis")
     refuted = seen.shows(e.curvature) and state.phase != TESTED
-    proved = state.phase == CERTIFIED or (krylov and state.phase == MEASURE and e.found == math.inf)
+    dips = state.phase == MEASURE and getattr(e, "found", 0) == math.inf  # a jump was to come first
+    proved = state.phase == CERTIFIED or dips
     holds = True if proved else False if refuted else None
     kind = KINDS[bool(seen.error * seen.needed <= seen.curvature_tol / 4)]
     kind = kind.replace("rounding", "noise") if noise else kind

@@ -69,7 +69,8 @@ def read(state: State, curvature_tol: Any, failure_probability: float, gradients
     e, seen = state.escape, state.escape.sight
     over = (state.phase == JUMP_FAILED) | (state.phase == MEASURE)
     refuted = over & seen.shows(e.curvature)
-    holds = jnp.where(state.phase == CERTIFIED, 1, jnp.where(refuted, 0, -1))
+    dips = (state.phase == MEASURE) & (getattr(e, "found", 0) == jnp.inf)  # a jump was to come
+    holds = jnp.where((state.phase == CERTIFIED) | dips, 1, jnp.where(refuted, 0, -1))
     searched = (state.phase > BEGIN) | over | jnp.isin(state.phase, jnp.array(SEARCHED))
     searched &= seen.needed > 0
     slope = ops.norm(e.gradient) if hasattr(e, "gradient") else jnp.nan

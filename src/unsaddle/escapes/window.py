@@ -11,6 +11,7 @@ Choices:
    and takes the lowest curvature that it met: the jump gains with its cube.
 3. Curvature below zero that does not refute the claim is treated as in ``lanczos.py``.
 4. After ``LONGEST`` sqrt(l/gamma) log(growth needed) steps it ends undecided.
+5. Before a claim is made it looks twice more, in ``steady.py``.
 """
 
 from math import inf
@@ -20,10 +21,10 @@ from unsaddle.certificate import NO_SIGHT, Sight
 from unsaddle.escapes import anc
 from unsaddle.escapes.krylov import Settings
 from unsaddle.escapes.sounding import FIRST, HALF, SEARCH, SOUNDING, aim
+from unsaddle.escapes.steady import NEAR, STEADY
 from unsaddle.escapes.stride import MEASURE, NO_STRIDE, PHASES, Stride
 from unsaddle.kernel import (
     BEGIN,
-    CERTIFIED,
     GRADIENT,
     NOTHING,
     TESTED,
@@ -49,6 +50,7 @@ class Memory(NamedTuple):
     smoothness: Scalar  # l
     found: Scalar  # after how many steps curvature enough was found
     pace: Scalar  # what r is multiplied by while that improves the sight
+    strange: Scalar  # measured error of H u, where u decayed slowest
     sight: Sight
     stride: Stride
     floor = 0.0  # of gamma: nothing is learnt of it here
@@ -87,7 +89,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         behind=1.0,
         curvature=inf,
     )
-    search = Memory(xi, s.escape.aside, steps, 0.0, inf, 0.25, seen, NO_STRIDE)
+    search = Memory(xi, s.escape.aside, steps, 0.0, inf, 0.25, 0.0, seen, NO_STRIDE)
     return s._replace(escape=search, phase=HALF)
 
 
@@ -115,25 +117,23 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
         smoothness=smoothness,
         found=ops.where(enough & (e.found == inf), steps.steps, e.found),
     )
-    return s._replace(escape=after, phase=onward(ops, p, after))
+    return s._replace(escape=after, phase=onward(ops, after))
 
 
-def onward(ops: Ops, p: Parameters, e: Memory) -> Scalar:
-    """Certified, found, undecided, or on."""
+def onward(ops: Ops, e: Memory) -> Scalar:
+    """Nearly certified, found, undecided, or on."""
     w, seen, missing = e.window, e.sight, e.found == inf
     rate = ops.sqrt(e.smoothness / seen.curvature_tol)
     over = w.steps >= LONGEST * rate * ops.log(10 * seen.needed)
     ripe = w.steps >= e.found + ops.maximum(LEAST, e.found / 2)
-    dips = (w.curvature < -4 * seen.error) & (p.escape.curvature_tol == 0)
     undecided = ops.where(over, ops.where(missing, TESTED, MEASURE), SEARCH)
     grown = missing & (w.growth >= seen.needed)
-    certified = ops.where(dips, MEASURE, CERTIFIED)
-    return ops.where(grown, certified, ops.where(ripe, MEASURE, undecided))
+    return ops.where(grown, NEAR, ops.where(ripe, MEASURE, undecided))
 
 
 def memory(ops: Ops, x: Vector) -> Memory:
     """Nothing seen yet."""
-    return Memory(x, x, anc.anc.memory(ops, x), 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE)
+    return Memory(x, x, anc.anc.memory(ops, x), 0.0, inf, 0.25, 0.0, NO_SIGHT, NO_STRIDE)
 
 
 window = Part(
@@ -142,6 +142,7 @@ window = Part(
         **SOUNDING,
         FIRST: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probe, GRADIENT, search),
+        **STEADY,
         **PHASES,
     },
     Settings,
