@@ -44,7 +44,7 @@ def small():
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
             *((module, "SAMPLES", 3000) for module in (claims, jobs, growth)),
-            (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 300), (growth, "LANCZOS", 20),
+            (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 600), (growth, "LANCZOS", 20),
             (table1, "SIZES", (10, 100)), (table1, "CURVATURES", (0.1, 0.05)),
         ):  # fmt: skip
             patch.setattr(module, name, value)

@@ -24,7 +24,6 @@ class Claim(NamedTuple):
     ask: Ask
     readings: Readings
     note: str = ""
-    vacuous: str = ""  # the reading under which it says nothing, if there is one
 
 
 LASTING = "{}, for good"

@@ -17,6 +17,7 @@ from unsaddle.paper.lockstep import CIRCLE, KINDS, trajectory
 
 RUN = 300  # samples of one run of the paper, M
 ARMS = ("ours", "theirs")
+PATIENCE = 20  # looks in which a search that swings has swung back
 PIECE = 33 * RUN  # samples that go together: more would not stay in a processor's cache
 
 
@@ -249,7 +250,8 @@ class Experiment:
             times: The iterations.
             m: How many samples.
             which: The panel.
-            stop: Look at no later times when more than this share of the first samples is above.
+            stop: Look at no later times when more than this share of the first samples has been
+                above ``PATIENCE`` times on end.
 
         Returns:
             One row for each time, one column for each sample.
@@ -259,10 +261,11 @@ class Experiment:
         if key not in self.known:
             seen, columns = how.above(threshold), []
             for piece in pieces(arm, self.seed, m):
-                rows = []
+                rows, still = [], 0
                 for row in how.run(piece, times, seen):
                     rows.append(row)
-                    if not columns and row.mean() > stop:
+                    still = still + 1 if row.mean() > stop else 0
+                    if not columns and still == PATIENCE:
                         times = times[: len(rows)]
                         break
                 columns.append(rows)
