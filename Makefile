@@ -10,8 +10,9 @@ TIERS ?= 1 2 3
 
 .PHONY: test browser lint bench bench-tiers bench-escapes bench-cost reproduce clean
 
-test: lint browser
-	$(BIN)/python -m pytest -n 2
+test: lint browser  # the core as if torch and JAX were missing, then what names them
+	$(BIN)/python -m pytest -n 2 -p tests.without
+	$(BIN)/python -m pytest -n 2 $$(grep -lE 'torch|jax|optax|backends' tests/test_*.py tests/*/test_*.py)
 
 browser:  # a test opens the report in Chromium; where there is none to be had it is skipped
 	@command -v chromium > /dev/null || timeout 300 sh -c 'apt-get update && \

@@ -5,14 +5,7 @@ import sys
 
 import pytest
 
-WITHOUT = """
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("torch", "jax", "optax"):
-            raise ModuleNotFoundError(f"No module named {name!r}")
-sys.meta_path.insert(0, Absent())
-"""
+WITHOUT = "import tests.without"
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import unsaddle.jax as front  # noqa: E402
 from unsaddle import Outcome, minimize  # noqa: E402
+from unsaddle.methods import METHODS  # noqa: E402
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "method": "ancgd"}
 TRACES = []
@@ -81,6 +82,15 @@ def test_no_second_trace_and_no_transfer(solution):
         )
         jax.block_until_ready(again)
     assert len(TRACES) == before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_returns_to_the_host(method):
+    """A whole run is one program, with a loop for each phase around no call to the host."""
+    given = CONSTANTS | {"method": method, "decrease_available": 1.0}
+    program = str(jax.make_jaxpr(lambda x: front.minimize(fun, x, **given))(start()))
+    assert "callback" not in program
+    assert program.count("while[") > len(METHODS[method].solver.phases)
 
 
 @pytest.mark.parametrize("method", ["pgd", "pgd+nc"])
@@ -236,6 +246,22 @@ BAD = {
     "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
     "jnp.float32, x0": lambda: front.minimize(fun, start(jnp.float16), **CONSTANTS),
     "did you mean 'ancgd'": lambda: front.minimize(fun, start(), **CONSTANTS | {"method": "anc"}),
+    "max_gradient is unknown; did you mean 'max_gradients'": lambda: front.minimize(
+        fun, start(), max_gradient=3
+    ),
+    "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
+    "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
+    "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),
+    "seed must be a whole number.*not a key": lambda: front.minimize(
+        fun, start(), seed=jax.random.key(0)
+    ),
+    "tol=-1 was passed": lambda: front.minimize(fun, start(), tol=-1),
+    r"one number, got shape \(2,\)": lambda: front.minimize(lambda x: x, jnp.ones(2)),
+    "one number, got NoneType": lambda: front.minimize(lambda x: None, jnp.ones(2)),
+    "fun must be callable, got ArrayImpl": lambda: front.minimize(jnp.ones(2), jnp.ones(2)),
+    "x0 must be a tree of numbers, got 'abc'": lambda: front.minimize(fun, "abc"),
+    r"shapes of x.*pass jax\.grad\(fun\)": lambda: front.certify(fun, start()),
+    "jac is grad here": lambda: front.certify(jac=jax.grad(fun), x=start()),
     "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
     "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
     "one per start": lambda: front.minimize_many(

@@ -149,22 +149,36 @@ def test_an_answer_that_is_not_finite_changes_nothing(name):
     assert abs(abs(float(params["y"][0])) - 1) < 0.02
 
 
-def test_a_jump_out_of_the_domain_is_not_taken():
-    """Half a unit long, where |w| < 0.1 is all there is: the parameters come back."""
+def escaped(value, gradient, known):
+    """Run until a search does not end in a jump."""
+    tx = front.escape(optax.sgd(1e-3), patience=2, **known)
+    params, state = jnp.zeros(2), tx.init(jnp.zeros(2))
+    step = jax.jit(lambda p, s: tx.update(gradient(p), s, p, value=value(p)))
+    while front.outcome(state) is None:
+        updates, state = step(params, state)
+        params = optax.apply_updates(params, updates)
+    return front.outcome(state), front.iterate(state, params)
+
+
+def test_a_jump_out_of_the_domain_is_shortened():
+    """The first ones, half a unit long, leave |w| < 0.1; at last one pays, as on torch."""
 
     def walled(w):
         return 2.5 * (w[1] ** 2 - w[0] ** 2) - 0.001 * jnp.log(0.01 - w[0] ** 2)
 
-    known = {"smoothness": 50.0, "hessian_lipschitz": 0.5, "curvature_tol": 1.0}
-    tx = front.escape(optax.sgd(1e-3), patience=2, **known)
-    params, state = jnp.zeros(2), tx.init(jnp.zeros(2))
-    step = jax.jit(lambda p, s: tx.update(jax.grad(walled)(p), s, p, value=walled(p)))
-    while front.outcome(state) is None:
-        updates, state = step(params, state)
-        params = optax.apply_updates(params, updates)
-    assert front.outcome(state) is Outcome.JUMP_FAILED
-    assert jnp.abs(params).max() < 1e-6
-    assert not front.iterate(state, params).any()
+    known = {"smoothness": 300.0, "hessian_lipschitz": 0.5, "curvature_tol": 1.0}
+    with jax.enable_x64(True):
+        outcome, w = escaped(walled, jax.grad(walled), known)
+    assert outcome is Outcome.CERTIFIED
+    assert 0 < abs(float(w[0])) < 0.1
+
+
+def test_a_jump_that_never_pays_is_not_taken():
+    """Gradients of a saddle, values of a bowl: every jump fails, and the parameters come back."""
+    known = {"smoothness": 1.0, "hessian_lipschitz": 0.5}
+    outcome, w = escaped(lambda w: w @ w, lambda w: w * jnp.array([1.0, -1.0]), known)
+    assert outcome is Outcome.JUMP_FAILED
+    assert not w.any()
 
 
 def test_what_was_not_finite_is_said_and_wanted_again():
@@ -226,5 +240,9 @@ def test_bad_input():
         tx.update(start(), state, value=0.0)
     with pytest.raises(TypeError, match="windows"):
         front.ancgd(**CONSTANTS, windows=3)
+    with pytest.raises(TypeError, match=r"got str; pass escape\(optax\.adam"):
+        front.escape("adam", **CONSTANTS)
+    with pytest.raises(TypeError, match=r"learning_rate is step here"):
+        front.ancgd(**CONSTANTS, learning_rate=0.1)
     with pytest.raises(ValueError, match="patience"):
         front.escape(optax.sgd(0.1), patience=0, **CONSTANTS)

@@ -105,26 +105,21 @@ def test_auto_steps_back_from_where_the_loss_is_infinite():
         front.Auto([x]).step(closure)
 
 
-def test_an_ordinary_loop_goes_on_until_a_value_is_needed():
+@each
+def test_an_ordinary_loop_asks_for_the_loss_at_once(cls):
+    """Not in the middle of a run, when the first value is due; with it the loop goes on."""
     problem = Problem()
-    opt = make(front.PGDNC, problem)
-
-    def train():
-        for _ in range(500):
-            opt.zero_grad()
-            problem.loss().backward()
-            opt.step()
-
-    with pytest.raises(TypeError, match=r"closure.*loss="):
-        train()
+    opt = make(cls, problem)
     assert opt.needs_value
-    assert opt.phase == "measure"
-    while opt.outcome is None:  # the same loop with the loss goes on from there
+    problem.loss().backward()
+    with pytest.raises(TypeError, match=r"closure that returns it.*loss="):
+        opt.step()
+    while opt.outcome is None:
         opt.zero_grad()
         loss = problem.loss()
         loss.backward()
         opt.step(loss=loss)
-    assert opt.outcome is Outcome.CERTIFIED
+    assert opt.outcome in (Outcome.CERTIFIED, Outcome.TESTED)
 
 
 @each
@@ -291,9 +286,10 @@ def test_accumulated_gradients_are_the_gradient():
     opt = make(front.PGDNC, other)
     for _ in range(15):
         opt.zero_grad()
-        for _ in range(2):
-            (other.loss() / 2).backward()
-        opt.step()
+        halves = [other.loss() / 2 for _ in range(2)]
+        for half in halves:
+            half.backward()
+        opt.step(loss=sum(halves))
     torch.testing.assert_close(one.x, other.x, rtol=0, atol=1e-12)
 
 

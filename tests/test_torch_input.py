@@ -52,6 +52,36 @@ def rate_for_auto():
     opt.step(problem.closure)
 
 
+def rate_for_auto_at_once():
+    front.Auto(Problem().params, lr=0.1)
+
+
+def misspelt():
+    front.Auto(Problem().params, toll=0.1)
+
+
+def decay():
+    front.ANCGD(Problem().params, **CONSTANTS, weight_decay=0.1)
+
+
+def the_loss_for_a_closure():
+    front.Auto(Problem().params).step(torch.tensor(1.0))
+
+
+def params_for_a_closure():
+    front.certify(Problem().params, lambda: None)
+
+
+def gradient_tolerance_to_certify():
+    front.certify(lambda: None, Problem().params, tol=0.1)
+
+
+def closure_without_a_loss():
+    problem = Problem()
+    opt = front.Auto(problem.params)
+    opt.step(lambda: [problem.closure(), None][1])
+
+
 def missing_constant():
     front.ANCGD(Problem().params, smoothness=1.0)
 
@@ -69,9 +99,9 @@ def sparse_gradients():
 
 def infinite_gradient():
     problem = Problem()
-    problem.closure()
+    loss = problem.closure()
     problem.x.grad.fill_(math.nan)
-    front.PGDNC(problem.params, **CONSTANTS).step()
+    front.PGDNC(problem.params, **CONSTANTS).step(loss=loss)
 
 
 def no_optimiser():
@@ -166,6 +196,13 @@ BAD = {
     setting_of_a_group: (ValueError, "tol was given for one group"),
     rates_of_groups: (ValueError, r"\[0\.1, 0\.2\].*set one lr"),
     rate_for_auto: (ValueError, r"lr must be 1, got 0\.5.*leave lr and the scheduler out"),
+    rate_for_auto_at_once: (ValueError, r"lr must be 1, got 0\.1.*leave lr"),
+    misspelt: (TypeError, r"did you mean 'tol'\?"),
+    decay: (TypeError, "weight_decay is not known here: add .* to the loss"),
+    the_loss_for_a_closure: (TypeError, r"got Tensor.*opt\.step\(loss=loss\)"),
+    params_for_a_closure: (TypeError, r"got list.*certify\(closure, params\)"),
+    gradient_tolerance_to_certify: (TypeError, "pass curvature_tol="),
+    closure_without_a_loss: (TypeError, "a closure that returns it"),
     missing_constant: (ValueError, "hessian_lipschitz is missing"),
     no_backward: (RuntimeError, r"loss\.backward\(\) before"),
     sparse_gradients: (TypeError, "sparse=False"),

@@ -12,6 +12,7 @@ from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import JUMP, MEASURE
 from unsaddle.escapes.nc import SEARCH
 from unsaddle.groups import check, dense, listed
+from unsaddle.hints import SEARCHED, knowing
 from unsaddle.kernel import (
     BEGIN,
     CERTIFIED,
@@ -41,8 +42,6 @@ COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they
     optim.RMSprop, optim.ASGD,
 )  # fmt: skip
 GIVEN = ("tol", "patience", "reset", "constants")
-AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
-SHORTER = 0.25  # what the jump is multiplied by when it does not pay
 NO_SETTINGS = anc.settings(**dict.fromkeys(anc.settings._fields, 0.0))
 
 
@@ -175,16 +174,8 @@ class Escape(Stepper):
 
     def _go(self, ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
-        closure = self._closure
-        if closure is None and self._asks:
-            raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
-        if closure is None and None in self.constants[:2]:
-            raise TypeError(
-                "Escape.step() will need a closure, to estimate the curvature: opt.step(closure), "
-                "or pass smoothness= and hessian_lipschitz= to Escape, and opt.step(loss=loss)"
-            )
         norm, quiet = ops.norm(gradient), s.descent
-        if norm > AGAIN * self.tol:
+        if norm > search.AGAIN * self.tol:
             quiet = Quiet(0, True)
         elif norm <= self.tol:
             quiet = quiet._replace(steps=quiet.steps + 1)
@@ -194,12 +185,23 @@ class Escape(Stepper):
             log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
         elif self._asks:
             with torch.enable_grad():
-                self.inner.step(closure)  # type: ignore[arg-type]
+                self.inner.step(self._closure)  # type: ignore[arg-type]
         else:
             self.inner.step()
         left = s.left - 1
         phase = BEGIN if due else s.report if left <= 0 else GO
         return s._replace(descent=quiet, left=left, phase=phase)
+
+    def _require(self, phase: Phase, loss: Any) -> None:
+        """Ask for a closure where the inner optimiser, or an estimate, will need one."""
+        if self._closure is None and self._asks:
+            raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
+        if self._closure is None and None in self.constants[:2]:
+            raise TypeError(
+                "Escape.step() will need a closure, to estimate the curvature: opt.step(closure), "
+                "or pass smoothness= and hessian_lipschitz= to Escape, and opt.step(loss=loss)"
+            )
+        super()._require(phase, loss)
 
     def _decay(self) -> dict[torch.Tensor, float]:
         """Give the weight decay of each parameter for which the inner optimiser adds it to .grad.
@@ -255,9 +257,7 @@ class Escape(Stepper):
             self.inner.state.clear()
         if state.phase >= 0:
             return super()._turn(before, state)
-        shorter = settings._replace(
-            length=settings.length * SHORTER, decrease=settings.decrease * SHORTER**2
-        )
+        shorter = search.scaled(settings, search.SHORTER)
         seen = state.escape.sight
         if state.phase == JUMP_FAILED and shorter.length > seen.radius:
             self.parameters = self.parameters._replace(escape=shorter)
@@ -271,6 +271,7 @@ class Escape(Stepper):
         )
 
 
+@knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"]})
 @torch.no_grad()
 def certify(
     closure: Closure,
@@ -297,8 +298,14 @@ def certify(
         The certificate; its direction, if any, is a list of tensors, one per parameter.
 
     Raises:
+        TypeError: If the closure is not callable.
         ValueError: If an argument is out of range, or no parameter requires a gradient.
     """
+    if not callable(closure):
+        raise TypeError(
+            f"closure must be callable, got {type(closure).__name__}; "
+            "the order is certify(closure, params)"
+        )
     at = [p for p in listed(params) if p.requires_grad]
     if not at:
         raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")

@@ -1,5 +1,6 @@
 """The parameters that a torch optimiser is given: listed, counted and checked."""
 
+import math
 from typing import Any
 
 from unsaddle.ops.torch import torch
@@ -106,3 +107,21 @@ def dense(gradient: list[torch.Tensor]) -> list[torch.Tensor]:
             "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
         )
     return gradient
+
+
+def infinite(value: float, gradient: list[torch.Tensor], square: float) -> str:
+    """Say what is not finite, if anything is not.
+
+    Args:
+        value: The loss.
+        gradient: A part per parameter.
+        square: Its squared norm.
+
+    Returns:
+        What is wrong, or nothing.
+    """
+    if not math.isfinite(value):
+        return f"the loss is {value}"
+    if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
+        return "a gradient is NaN or infinite"
+    return ""

@@ -59,6 +59,24 @@ SEARCHED = {
     "tol": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
     "method": "is an argument of find_negative_curvature, not of certify",
 }
+DERIVED = "is not needed: JAX differentiates fun, leave it out"
+TRACED = {
+    **ELSEWHERE,
+    **dict.fromkeys(("jac", "grad", "gradient"), DERIVED),
+    "callback": "is not known here: nothing returns to the host before the end",
+    "key": SEED,
+}
+MANY = {
+    **TRACED,
+    "seed": "is seeds here: pass seeds=jnp.arange(<how many>)",
+    "x0": "is starts here: pass starts=<start points, stacked along a first axis>",
+}
+OWN = "is not known here: the method has its own; Escape(inner) goes around any torch optimiser"
+TRAINED = {
+    **ELSEWHERE,
+    **dict.fromkeys(("momentum", "betas", "nesterov"), OWN),
+    "weight_decay": "is not known here: add weight_decay / 2 * |x|^2 to the loss",
+}
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ conditional; under ``vmap`` the members of a batch wait for each other phase by 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,21 +16,13 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
 
+from unsaddle import asked
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.nc import SEARCH
+from unsaddle.hints import MANY, SEARCHED, TRACED, knowing
 from unsaddle.kernel import BEGIN, ENDS, TESTED, Outcome, Parameters, compose
-from unsaddle.loops import (
-    Request,
-    Solution,
-    confirm,
-    drive,
-    first_state,
-    most,
-    rest,
-    status,
-    tree,
-)
-from unsaddle.methods import FINEST, STOCHASTIC, find, override
+from unsaddle.loops import Request, Solution, confirm, drive, first_state, rest, status
+from unsaddle.methods import FINEST, STOCHASTIC, find
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
@@ -44,7 +36,8 @@ from unsaddle.search import (
     steep,
     steps,
 )
-from unsaddle.verdict import Tree, Verdict, read
+from unsaddle.trees import Tree, alike, function, most, number, several, tree
+from unsaddle.verdict import Verdict, read
 from unsaddle.words import nearest
 
 __all__ = [
@@ -101,10 +94,10 @@ def minimize(
     """
     x0 = tree(x0, "x0")
     request = _request(
-        method, x0, smoothness, hessian_lipschitz,
+        TRACED, method, x0, smoothness, hessian_lipschitz,
         tol, curvature_tol, failure_probability, decrease_available, **options,
     )  # fmt: skip
-    return _solve(fun, request, x0, args, seed, most(max_gradients))
+    return _solve(function(fun), request, x0, several(args), seed, most(max_gradients))
 
 
 def minimize_many(
@@ -150,10 +143,11 @@ def minimize_many(
         )
     if count != seeds.size:
         starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
-    request = _request(method, jax.tree.map(lambda u: u[0], starts), **given)
-    return _solve_many(fun, request, starts, args, seeds, most(max_gradients))
+    request = _request(MANY, method, jax.tree.map(lambda u: u[0], starts), **given)
+    return _solve_many(function(fun), request, starts, several(args), seeds, most(max_gradients))
 
 
+@knowing(SEARCHED)
 def certify(
     grad: Callable[..., Tree],
     x: Tree,
@@ -189,6 +183,7 @@ def certify(
     )  # fmt: skip
 
 
+@knowing(SEARCHED)
 def find_negative_curvature(
     grad: Callable[..., Tree],
     x: Tree,
@@ -235,7 +230,8 @@ def find_negative_curvature(
         if given is not None and not given > 0:
             raise ValueError(f"{name} must be positive or None, got {given!r}")
     constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
-    return _find(grad, method, constants, tree(x, "x"), args, seed, most(max_gradients))
+    given = tree(x, "x"), several(args), seed, most(max_gradients)
+    return _find(function(grad, "grad"), method, constants, *given)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -246,7 +242,7 @@ def _solve(
     state = first_state(solver, parameters, x0, seed)
 
     def value(x: Tree) -> Any:
-        return jnp.asarray(fun(x, *args), state.tolerance.dtype)
+        return number(fun(x, *args), state.tolerance.dtype)
 
     grad = jax.grad(value)
     ran = drive(solver.phases, parameters, value, grad, rest(state), limit)
@@ -256,12 +252,12 @@ def _solve(
         claim = request.curvature_tol, request.failure_probability
         own = read(ran.state, *claim, steps(ran.state.escape))
         verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
-    number = status(ran, checked, verdict.holds)
+    outcome = status(ran, checked, verdict.holds)
     here, there = value(x), value(x0)
-    ended = jnp.isin(number, jnp.array([STATUS[outcome] for outcome in ENDED]))
+    ended = jnp.isin(outcome, jnp.array([STATUS[outcome] for outcome in ENDED]))
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
     at, best = ops.switch(keep, x, x0), jnp.where(keep, here, there)
-    return Solution(at, best, number, verdict, ran.values + 2, checked.gradients)
+    return Solution(at, best, outcome, verdict, ran.values + 2, checked.gradients)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -283,7 +279,7 @@ def _find(
     smoothness, hessian_lipschitz, curvature_tol, failure_probability = constants
 
     def look(point: Tree) -> Tree:
-        return jax.tree.map(lambda u, like: jnp.asarray(u, like.dtype), grad(point, *args), x)
+        return alike(grad(point, *args), x)
 
     centre, spent = look(x), 1
     if smoothness is None or hessian_lipschitz is None:
@@ -309,6 +305,7 @@ def _find(
 
 
 def _request(
+    hints: Mapping[str, str],
     method: str,
     x: Tree,
     smoothness: float | None = None,
@@ -324,15 +321,16 @@ def _request(
             f"method {method!r} takes a function that is known from samples only: "
             f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
         )
-    parameters = find(method).from_theory(
-        smoothness=smoothness,
-        hessian_lipschitz=hessian_lipschitz,
-        tol=tol,
-        n=ops.size(x),
-        failure_probability=failure_probability,
-        decrease_available=decrease_available,
-        curvature_tol=curvature_tol,
-    )
+    constants = {
+        "smoothness": smoothness,
+        "hessian_lipschitz": hessian_lipschitz,
+        "tol": tol,
+        "curvature_tol": curvature_tol,
+        "failure_probability": failure_probability,
+        "decrease_available": decrease_available,
+    }
+    words = method, find(method), ops.size(x), constants, options, minimize, hints
+    parameters = asked.parameters(*words)
     known = float(smoothness or 0.0), float(hessian_lipschitz or 0.0)
     gamma = curvature_tol or math.sqrt(known[1] * tol)
-    return Request(method, override(parameters, options), *known, gamma, failure_probability)
+    return Request(method, parameters, *known, gamma, failure_probability)

@@ -33,7 +33,8 @@ from unsaddle.kernel import (
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.search import SEARCHES, settings
-from unsaddle.verdict import Tree, Verdict, largest, read
+from unsaddle.trees import Tree, whole
+from unsaddle.verdict import Verdict, largest, read
 
 _OUTCOMES = {code: outcome for outcome, code in STATUS.items()}
 
@@ -174,7 +175,7 @@ def first_state(solver: Solver, parameters: Any, x: Tree, seed: Any, **given: An
         The state; scalars are of the finest precision in x, and of single precision at least.
     """
     real = jnp.result_type(jnp.float32, *(leaf.dtype for leaf in jax.tree.leaves(x)))
-    state = solver.start(ops, parameters, x, seed)._replace(**given)
+    state = solver.start(ops, parameters, x, whole(seed))._replace(**given)
     return jax.tree.map(
         lambda u: jnp.asarray(u, real if isinstance(u, float) else jnp.result_type(u)), state
     )
@@ -268,50 +269,3 @@ def status(ran: Carry, checked: Carry, holds: Any) -> Any:
     short = (checked.state.phase == BEGIN) | (checked.state.phase == SEARCH)
     number = jnp.where((phase == TESTED) & short, STATUS[Outcome.BUDGET], number)
     return jnp.where(ran.finite & checked.finite, number, STATUS[Outcome.NOT_FINITE])
-
-
-def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
-    """Check a start point and give its leaves as arrays of floats.
-
-    Args:
-        x: What came.
-        name: What it is called.
-        exactly: Whether whole numbers are refused, as they could not be changed in place.
-
-    Returns:
-        The tree.
-
-    Raises:
-        ValueError: If it is empty.
-        TypeError: If a leaf is complex, of half precision, or a whole number that is refused.
-    """
-    leaves = jax.tree.leaves(x)
-    if not leaves:
-        raise ValueError(f"{name} is empty: give at least one array")
-    for leaf in leaves:
-        kind = jnp.result_type(leaf)
-        if jnp.issubdtype(kind, jnp.complexfloating):
-            raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
-        if kind == jnp.float16:
-            raise TypeError(
-                f"{name} must be float64, float32 or bfloat16, got float16, whose range is too "
-                f"small; pass jax.tree.map(jnp.float32, {name})"
-            )
-        if exactly and not jnp.issubdtype(kind, jnp.floating):
-            raise TypeError(
-                f"{name} must be floating point, got {kind}; pass jax.tree.map(jnp.float32, {name})"
-            )
-    return jax.tree.map(
-        lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
-    )
-
-
-def _floats(leaf: Any) -> bool:
-    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
-
-
-def most(max_gradients: Any) -> Any:
-    """Give a budget, the largest whole number if there is none."""
-    if max_gradients is None:
-        return jnp.iinfo(jnp.int32).max
-    return max_gradients

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from unsaddle import asked
 from unsaddle.checkpoint import Checkpoint, copied
 from unsaddle.descents.given import Memory as Given
 from unsaddle.descents.given import given
 from unsaddle.driver import Look, Run
-from unsaddle.hints import NO_FUNCTION, NOT_CALLED, recognise, refuse_words_of_scipy
+from unsaddle.hints import NO_FUNCTION, NOT_CALLED, refuse_words_of_scipy
 from unsaddle.kernel import Parameters
-from unsaddle.methods import STOCHASTIC, find, override
+from unsaddle.methods import STOCHASTIC, find
 from unsaddle.multistart import Starts, from_many
 from unsaddle.ops import numpy as ops
 from unsaddle.ops.numpy import Vector
 from unsaddle.oracle import Oracle, point, whole
 from unsaddle.result import Request, conclude, interim, promise
-from unsaddle.theory import check
 
 DRAWS = 10  # starts that a function draws
-OPTIONAL = ("smoothness", "hessian_lipschitz", "curvature_tol", "decrease_available")
 
 
 def minimize(
@@ -120,7 +119,6 @@ def minimize(
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")
         chosen = chosen._replace(descent=given)
-    options = recognise(options, method, chosen, minimize)
     constants = {
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
@@ -129,8 +127,7 @@ def minimize(
         "failure_probability": failure_probability,
         "decrease_available": decrease_available,
     }
-    constants |= check({k: v for k, v in constants.items() if v is not None or k not in OPTIONAL})
-    parameters = override(chosen.from_theory(**constants, n=start.size), options)
+    parameters = asked.parameters(method, chosen, start.size, constants, options, minimize)
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     if not callable(fun):
         raise TypeError(
@@ -141,9 +138,9 @@ def minimize(
     oracle = Oracle(fun, jac, args if isinstance(args, tuple) else (args,), start)
     run = Run(chosen.solver, _noisy(parameters, oracle.noise), oracle)
     run.descend = None if descent is None else _checked(descent, start)
-    known = constants["smoothness"] or 0.0, constants["hessian_lipschitz"] or 0.0
-    gamma = constants["curvature_tol"] or math.sqrt(known[1] * tol)
-    request = Request(method, x0, limit, gamma, constants["failure_probability"], known)
+    known = float(smoothness or 0.0), float(hessian_lipschitz or 0.0)
+    gamma = float(curvature_tol or math.sqrt(known[1] * tol))
+    request = Request(method, x0, limit, gamma, float(failure_probability), known)
     if state is None:
         run.state = chosen.solver.start(ops, parameters, start, int(seed))
     else:
@@ -262,11 +259,11 @@ def resume(run: Run, request: Request, checkpoint: Checkpoint, x0: Vector) -> No
             f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
         )
     names = ("tol", "curvature_tol", "failure_probability")
-    for name, asked in zip(names, promise(run, request), strict=True):
+    for name, wanted in zip(names, promise(run, request), strict=True):
         kept = getattr(checkpoint, name)
-        if kept != asked:
+        if kept != wanted:
             raise ValueError(
-                f"state is of a run with {name} {kept:.3g}, and {asked:.3g} is asked for: "
+                f"state is of a run with {name} {kept:.3g}, and {wanted:.3g} is asked for: "
                 f"pass the same {name}, or start anew from result.x without state"
             )
     own = copied(checkpoint)

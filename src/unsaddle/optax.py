@@ -17,11 +17,15 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
+from unsaddle import asked
+from unsaddle.escapes.jump import MEASURE
+from unsaddle.hints import TRACED
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
     GO,
     GRADIENT,
+    JUMP_FAILED,
     START,
     Ops,
     Outcome,
@@ -37,13 +41,11 @@ from unsaddle.kernel import (
 from unsaddle.kernel import (
     iterate as at_iterate,
 )
-from unsaddle.methods import STOCHASTIC, find, override
+from unsaddle.methods import STOCHASTIC, find
 from unsaddle.ops import jax as ops
-from unsaddle.search import DARING
+from unsaddle.search import AGAIN, DARING, SHORTER, scaled
 from unsaddle.stochastic import settle
 from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
-
-AGAIN = 2.0  # times tol: a gradient above this ends the quiet, and allows another search
 
 
 class Quiet(NamedTuple):
@@ -52,6 +54,7 @@ class Quiet(NamedTuple):
     inner: Any  # the inner optimiser's state
     steps: Any  # for how many steps the gradient has been small
     armed: Any  # whether a search is allowed
+    part: Any  # of the jump's length, to try next
 
     def kinetic(self, ops: Ops, p: Any) -> Scalar:
         """Zero: the momentum is the inner optimiser's."""
@@ -104,13 +107,12 @@ def method(
         "failure_probability": failure_probability,
         "decrease_available": decrease_available,
     }
-    override(chosen.from_theory(**constants, n=1), options)  # complain now, not when tracing
-    return stepping(
-        name,
-        chosen.solver,
-        lambda n: override(chosen.from_theory(**constants, n=n), options),
-        seed,
-    )
+
+    def parameters(n: int) -> Parameters:
+        return asked.parameters(name, chosen, n, constants, options, method, TRACED)
+
+    parameters(1)  # complain now, not when tracing
+    return stepping(name, chosen.solver, parameters, seed)
 
 
 def sampled(
@@ -198,8 +200,9 @@ def escape(
     Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
     ``patience`` steps, without once exceeding twice that in between, it searches for negative
     curvature, one gradient per update, and jumps along it, or certifies that there is none. A jump
-    that does not lower the value is not taken. The next search waits until the gradient has been
-    above ``2 tol``; ``outcome(state)`` tells how the last one ended, if not by a jump.
+    that does not lower the value is shortened, and at last not taken. The next search waits until
+    the gradient has been above ``2 tol``; ``outcome(state)`` tells how the last one ended, if not
+    by a jump.
 
     Args:
         inner: The optimiser to descend with; it is given the extra arguments too.
@@ -216,8 +219,14 @@ def escape(
         The transformation, whose ``update`` needs ``params`` and ``value`` or ``value_fn``.
 
     Raises:
+        TypeError: If inner is not an optax optimiser.
         ValueError: If patience is not positive.
     """
+    if not hasattr(inner, "update"):
+        raise TypeError(
+            f"inner must be an optax optimiser, got {type(inner).__name__}; "
+            "pass escape(optax.adam(1e-3), ...)"
+        )
     if not patience > 0:
         raise ValueError(f"patience must be positive, got {patience!r}")
     optimiser = optax.with_extra_args_support(inner)
@@ -243,7 +252,7 @@ def escape(
             left = s.left - 1
             return s._replace(
                 x=ops.switch(due, s.x, optax.apply_updates(s.x, move)),
-                descent=Quiet(ops.switch(due, quiet.inner, after), steps, armed),
+                descent=Quiet(ops.switch(due, quiet.inner, after), steps, armed, 1.0),
                 left=left,
                 phase=jnp.where(due, BEGIN, jnp.where(left <= 0, s.report, GO)),
             )
@@ -258,7 +267,7 @@ def escape(
         descent = Part(
             {START: Phase(at_iterate, GRADIENT, restart), GO: Phase(at_iterate, GRADIENT, go)},
             Quiet,
-            lambda ops, x: Quiet(optimiser.init(x), 0, True),
+            lambda ops, x: Quiet(optimiser.init(x), 0, True, 1.0),
         )
         return compose(descent, DARING)
 
@@ -274,7 +283,14 @@ def escape(
     ) -> tuple[Vector, Stepped]:
         params = present(params)
         phases, p = solver(given).phases, parameters(params)
+        p = p._replace(escape=scaled(p.escape, state.kernel.descent.part))
         s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
+        shorter = p.escape.length * SHORTER
+        again = (s.phase == JUMP_FAILED) & (shorter > s.escape.sight.radius)
+        s = s._replace(
+            phase=jnp.where(again, MEASURE, s.phase),
+            descent=s.descent._replace(part=jnp.where(again, SHORTER, 1.0) * s.descent.part),
+        )
         over = s.phase < 0
         ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
         s = s._replace(

@@ -16,22 +16,13 @@ except ImportError as error:
     raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
 
 from unsaddle.kernel import JUMP_FAILED
-from unsaddle.loops import (
-    Request,
-    Solution,
-    confirm,
-    drive,
-    first_state,
-    most,
-    rest,
-    status,
-    tree,
-)
+from unsaddle.loops import Request, Solution, confirm, drive, first_state, rest, status
 from unsaddle.methods import find
 from unsaddle.ops import jax as ops
 from unsaddle.sampling import FiniteSum
 from unsaddle.stochastic import BATCHES, concentrated, settle
-from unsaddle.verdict import Tree, Verdict, read
+from unsaddle.trees import Tree, function, most, number, tree
+from unsaddle.verdict import Verdict, read
 
 MOST = 2**31 - 1  # samples that can be counted
 
@@ -118,7 +109,8 @@ def minimize_stochastic(
         failure_probability if exact else failure_probability / 2,
     )
     drawer, data = (samples, None) if callable(samples) else (rows, samples)
-    return _solve(fun, request, drawer, int(many), float(tol), x0, data, seed, most(max_samples))
+    given = x0, data, seed, most(max_samples)
+    return _solve(function(fun), request, drawer, int(many), float(tol), *given)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
@@ -130,7 +122,7 @@ def _solve(
     state = first_state(solver, request.parameters, x0, seed)
 
     def value(x: Tree, batch: Any) -> Any:
-        return jnp.asarray(fun(x, batch), state.tolerance.dtype)
+        return number(fun(x, batch), state.tolerance.dtype)
 
     def draw(seed: Any, first: Any, size: int) -> Any:
         if callable(drawer):
@@ -154,8 +146,8 @@ def _solve(
         own = own._replace(failure_probability=jnp.full_like(own.failure_probability, claim[1]))
         failed = ran.state.phase == JUMP_FAILED
         verdict = jax.tree.map(lambda u, v: jnp.where(failed, u, v), own, verdict)
-    here, number = value(ran.state.x, frozen), status(ran, checked, verdict.holds)
-    return Solution(ran.state.x, here, number, verdict, ran.values + 1, checked.gradients)
+    here, outcome = value(ran.state.x, frozen), status(ran, checked, verdict.holds)
+    return Solution(ran.state.x, here, outcome, verdict, ran.values + 1, checked.gradients)
 
 
 def _widened(claim: Verdict, error: float, times: int) -> Verdict:

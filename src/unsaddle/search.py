@@ -29,6 +29,8 @@ DARING = (
         phases={**anc.phases, JUMP: anc.phases[JUMP]._replace(needs=VALUE | TRIAL)}
     )
 )
+AGAIN = 2.0  # times tol: around another optimiser, a gradient above it allows another search
+SHORTER = 0.25  # what its jump is multiplied by when it does not pay
 PROBES = 4  # power steps, two gradients each, that estimate l and rho
 MARGIN = 1.5  # what the estimate of l is multiplied by
 VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
@@ -45,6 +47,13 @@ WHY = {
     TESTED: "The search ended undecided.",
     MEASURE: "The search ended undecided.",
 }
+
+
+def scaled(settings: Any, factor: Scalar) -> Any:
+    """Give settings with a jump of so many times the length, and what it then is to win."""
+    return settings._replace(
+        length=settings.length * factor, decrease=settings.decrease * factor**2
+    )
 
 
 def estimate(

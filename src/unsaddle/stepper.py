@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.escapes.jump import JUMP
-from unsaddle.groups import check, dense
+from unsaddle.groups import check, dense, infinite
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -126,8 +126,8 @@ class Stepper(torch.optim.Optimizer):
 
     @property
     def needs_value(self) -> bool:
-        """Whether the next step needs the loss: ``step(closure)`` or ``step(loss=loss)``."""
-        return bool(self._pending.needs & VALUE)
+        """Whether the method needs the loss: ``step(closure)`` or ``step(loss=loss)``."""
+        return any(phase.needs & VALUE for phase in self.solver.phases.values())
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, *, loss: Any = None) -> Any:
@@ -141,7 +141,15 @@ class Stepper(torch.optim.Optimizer):
 
         Returns:
             The loss at the first look, if it is known.
+
+        Raises:
+            TypeError: If the closure is not callable.
         """
+        if closure is not None and not callable(closure):
+            raise TypeError(
+                f"closure must be callable, got {type(closure).__name__}; for the loss itself "
+                "call opt.step(loss=loss)"
+            )
         if self.outcome is not None:
             return loss
         if closure is None:
@@ -265,16 +273,11 @@ class Stepper(torch.optim.Optimizer):
         if gradient is None:
             return
         phase, value, turned = self.solver.phases[self._state.phase], self._value, False
+        self._require(phase, loss)
         if phase.needs & VALUE:
-            if loss is None:
-                raise TypeError(
-                    f"{type(self).__name__}.step() needs the loss at this point "
-                    f"({phase.update.__name__}): pass a closure, opt.step(closure), or the loss, "
-                    "opt.step(loss=loss)"
-                )
             value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss) + self._extra()
         square = ops.dot(gradient, gradient)
-        trouble = _trouble(value if phase.needs & VALUE else 0.0, gradient, square)
+        trouble = infinite(value if phase.needs & VALUE else 0.0, gradient, square)
         if trouble and not phase.needs & TRIAL:
             raise NotFiniteError(f"{trouble}: the parameters are as they were")
         if trouble:
@@ -293,6 +296,23 @@ class Stepper(torch.optim.Optimizer):
             turned |= code == GO
         self._ready = self._between(code, turned)
         self._place()
+
+    def _require(self, phase: Phase, loss: Any) -> None:
+        """Ask for the loss, in a loop without a closure at the first step and not when it is due.
+
+        Args:
+            phase: That looks.
+            loss: What came.
+
+        Raises:
+            TypeError: If it is missing.
+        """
+        wanted = self.needs_value if self._closure is None else phase.needs & VALUE
+        if loss is None and wanted:
+            raise TypeError(
+                f"{type(self).__name__}.step() needs the loss: pass a closure that returns it, "
+                "opt.step(closure), or the loss itself, opt.step(loss=loss)"
+            )
 
     def _between(self, code: int, turned: bool) -> bool:
         """Say whether an iteration is over: the descent is about to go on, or has turned to."""
@@ -364,15 +384,6 @@ class Stepper(torch.optim.Optimizer):
         x = moving if self._rests else ops.keep(moving)
         start = self.solver.start(ops, self.parameters, x, self.seed)
         self._kernel = start._replace(episode=episode, drawn=drawn)
-
-
-def _trouble(value: float, gradient: Vector, square: float) -> str:
-    """Say what is not finite, if anything is not."""
-    if not math.isfinite(value):
-        return f"the loss is {value}"
-    if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
-        return "a gradient is NaN or infinite"
-    return ""
 
 
 def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:

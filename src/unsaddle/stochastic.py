@@ -263,7 +263,8 @@ def _parameters(
         if word not in known:
             raise ValueError(f"{name} {word!r} is unknown; {nearest(word, known)}")
     recognise(options, method, STOCHASTIC[method], minimize_stochastic, {})
-    require([name for name, value in given.items() if value != value], method)
+    missing = [name for name, value in given.items() if value != value]
+    require([name for name in missing if name != "curvature_tol"], method)  # it follows from rho
     for name, value in given.items():
         if not 0 <= value < math.inf or (value == 0 and name != "variance"):
             raise ValueError(f"{name} must be a positive number, got {value!r}")

@@ -7,9 +7,11 @@ puts the iterate there to validate or to save. A method may overwrite ``.grad``.
 import math
 from typing import Any, ClassVar
 
+from unsaddle import asked
 from unsaddle.around import Escape, certify
 from unsaddle.groups import counted
-from unsaddle.kernel import BEGIN, NEW, Parameters, Solver
+from unsaddle.hints import TRAINED
+from unsaddle.kernel import NEW, Parameters, Phase, Solver
 from unsaddle.methods import find, override
 from unsaddle.stepper import Stepper
 from unsaddle.stochastic import settle
@@ -55,22 +57,23 @@ class Method(Stepper):
             **options: Single hyperparameters of the method, in place of the paper's.
         """
         groups, n = counted(params)
-        parameters = find(self.method).from_theory(
-            smoothness=smoothness,
-            hessian_lipschitz=hessian_lipschitz,
-            tol=tol,
-            n=n,
-            failure_probability=failure_probability,
-            decrease_available=decrease_available,
-            curvature_tol=curvature_tol,
-        )
-        self._prepare(groups, override(parameters, options), seed, lr)
+        constants = {
+            "smoothness": smoothness,
+            "hessian_lipschitz": hessian_lipschitz,
+            "tol": tol,
+            "curvature_tol": curvature_tol,
+            "failure_probability": failure_probability,
+            "decrease_available": decrease_available,
+        }
+        words = self.method, find(self.method), n, constants, options, type(self), TRAINED
+        self._prepare(groups, asked.parameters(*words), seed, lr)
 
     def _prepare(self, groups: Any, parameters: Parameters, seed: int, lr: float | None) -> None:
         if lr is not None and hasattr(parameters.descent, "step"):
             parameters = override(parameters, {"step": lr})
-        step = getattr(parameters.descent, "step", lr or 1.0)
+        step = getattr(parameters.descent, "step", 1.0 if lr is None else lr)
         super().__init__(groups, {"lr": step}, parameters, seed)
+        self._current()
 
     def _solver(self) -> Solver:
         return find(self.method).solver
@@ -218,14 +221,17 @@ class Sampled(Method):
 
     def _answer(self, loss: Any) -> None:
         phase, size = self._pending, self.batch_size
-        if self._closure is None and self._kernel is not None and self._kernel.phase >= BEGIN:
-            raise TypeError(
-                f"{type(self).__name__}.step() needs a closure here ({self.phase}): it has to look "
-                "at the same minibatch at two points; pass a closure, opt.step(closure)"
-            )
         super()._answer(loss)
         if phase.sample == NEW:
             self._kernel = self._state._replace(drawn=self._state.drawn + size)
+
+    def _require(self, phase: Phase, loss: Any) -> None:
+        """Ask for a closure where a minibatch will be looked at twice."""
+        if self._closure is None and any(it.sample != NEW for it in self.solver.phases.values()):
+            raise TypeError(
+                f"{type(self).__name__}.step() needs a closure: it has to look at the same "
+                "minibatch at two points; pass a closure, opt.step(closure)"
+            )
 
     def _between(self, code: int, turned: bool) -> bool:
         """Say whether the next look is at another minibatch."""

@@ -12,9 +12,10 @@ except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
 from unsaddle.kernel import GRADIENT, NEW, TRIAL, VALUE, Parameters, Phase, Solver, State, Vector
-from unsaddle.loops import first_state, tree
+from unsaddle.loops import first_state
 from unsaddle.methods import STOCHASTIC
 from unsaddle.ops import jax as ops
+from unsaddle.trees import tree
 
 
 class Stepped(NamedTuple):

@@ -10,8 +10,8 @@ from unsaddle.escapes.jump import MEASURE
 from unsaddle.kernel import BEGIN, BLIND, CERTIFIED, JUMP_FAILED, START, TESTED, State
 from unsaddle.ops import jax as ops
 from unsaddle.search import KINDS, SHORT, SLOPE, WHY, raised, weak
+from unsaddle.trees import Tree
 
-Tree = Any
 SEARCHED = (CERTIFIED, TESTED, BLIND)  # in which a search ends, beside those of a jump
 
 
