@@ -89,8 +89,10 @@ def table1(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         theirs = [printed(name, n, 0.1) for n in SIZES], [printed(name, 10, e) for e in CURVATURES]
         rows.append(line(f"{name}, as printed", STOCHASTIC[name].rate, *theirs, "computed only"))
     picture, axes = draw.sheet(2, 3.6, 5.0)
-    draw.curves(axes[0], SIZES, by_size)
-    draw.curves(axes[1], [1 / known(10, eps)["tol"] for eps in CURVATURES], by_eps)
+    wheres = SIZES, [1 / known(10, eps)["tol"] for eps in CURVATURES]
+    for axis, where, lines in zip(axes, wheres, (by_size, by_eps), strict=True):
+        draw.curves(axis, where, {f"{name}, samples" if name in STOCHASTIC else name: counts
+                                  for name, counts in lines.items()})  # fmt: skip
     axes[0].set(xscale="log", yscale="log", xlabel="n", ylabel="gradients")
     axes[1].set(xscale="log", yscale="log", xlabel="1/tolerance")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
