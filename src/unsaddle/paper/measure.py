@@ -136,12 +136,14 @@ def both(*halves: tuple[str, str, float, str, float]) -> Ask:
             else (bound - p, bound - high, bound - low)
             for (p, low, high, *_), (*_, sense, bound) in zip(found, halves, strict=True)
         ]  # fmt: skip
-        least = (min(each) for each in zip(*margins, strict=True))
+        least, low, high = (min(each) for each in zip(*margins, strict=True))
         return Measured(
-            *least,
+            least,
+            low,
+            high,
             run=prod(each.run for each in found),
             satisfied=all(each.satisfied for each in found),
-            what="; ".join(each.what for each in found),
+            what="; ".join([*(each.what for each in found), f"margin {100 * least:.1f} points"]),
             samples=m,
             vacuous=any(each.vacuous for each in found),
         )
