@@ -69,6 +69,8 @@ addEventListener("load", () => {
   seen.hints = [...document.querySelectorAll(".hint")].filter(shown).length;
   seen.scrolls = [...document.querySelectorAll(".wide")].filter(
     each => each.scrollWidth > each.clientWidth + 1).length;
+  seen.cut = [...document.querySelectorAll(".sheet")].filter(
+    each => each.scrollWidth > each.clientWidth).length;
   parent.postMessage(seen, "*");
 });
 </script>"""
@@ -123,6 +125,7 @@ def test_every_part_in_a_browser_light_and_dark_on_a_desk_and_on_a_phone(whole, 
             pictures = [True] * (2 if name.startswith("fig") else 1)
             whole_part = {"pictures": pictures, "heading": True, "boxes": True, "linked": True}
             assert part == whole_part, (width, name)
+        assert seen["cut"] == 0, "a table is wider than the page"
         assert seen["wide"] <= 0, f"wider than the window of {width}"
         assert seen["colour"] == colour
         assert seen["button"] > 0
