@@ -10,7 +10,8 @@ TIERS ?= 1 2 3
 
 .PHONY: test browser lint bench bench-tiers bench-escapes bench-cost reproduce clean
 
-test: lint browser  # the core as if torch and JAX were missing, then what names them
+test: export OMP_NUM_THREADS = 1
+test: lint browser  # one thread each; the core as if torch and JAX were missing, then what names them
 	$(BIN)/python -m pytest -n 2 -p tests.without
 	$(BIN)/python -m pytest -n 2 $$(grep -lE 'torch|jax|optax|backends' tests/test_*.py tests/*/test_*.py)
 

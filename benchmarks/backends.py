@@ -25,7 +25,10 @@ import unsaddle.torch
 from unsaddle import search
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
+from unsaddle.escapes.nc import SEARCH
 from unsaddle.kernel import BEGIN, Parameters, compose
+from unsaddle.loops import drive, first_state, rest
+from unsaddle.ops import jax as jax_ops
 from unsaddle.ops import torch as torch_ops
 from unsaddle.ops.lent import Into
 
@@ -211,12 +214,56 @@ def jax_agd() -> Callable[[], None]:
     return lambda: loop(x, weights, STEPS)[0].block_until_ready()
 
 
+def jax_search_kernel() -> Callable[[], None]:
+    """Run the search of ANCGD until its budget is spent."""
+    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+    wanted = search.settings(jax_ops, "anc", x, 1.0, 1.0, 1e-9, 1e-3)._replace(window=math.inf)
+    solver, parameters = compose(gd, anc), Parameters(0.0, None, wanted)
+    looking = solver.phases[SEARCH]
+    endless = {
+        SEARCH: looking._replace(update=lambda *a: looking.update(*a)._replace(phase=SEARCH))
+    }
+    state = first_state(solver, parameters, x, 0)
+    state = solver.phases[BEGIN].update(jax_ops, parameters, state, 0.0, weights * x)
+    state = jax.tree.map(jnp.asarray, state)
+    loop = jax.jit(
+        lambda carry, weights, limit: drive(
+            endless, parameters, None, lambda probe: weights * probe, carry, limit
+        )
+    )
+    return lambda: loop(rest(state), weights, STEPS).gradient.block_until_ready()
+
+
+def jax_search() -> Callable[[], None]:
+    """The same search in one while_loop."""
+    weights, p = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+    y, z = (1e-6 * jax.random.normal(jax.random.key(k), (N,)) for k in range(2))
+
+    @jax.jit
+    def loop(p: Any, y: Any, z: Any, weights: Any, steps: Any) -> Any:
+        centre = weights * p
+
+        def body(carry: Any) -> Any:
+            y, z, left, _ = carry
+            bend = jax.lax.optimization_barrier(weights * (p + z)) - centre
+            ahead = z - bend
+            far = (1 + KEEP) * ahead - KEEP * y
+            factor = 1e-3 / jnp.sqrt(jnp.vdot(far, far))
+            return factor * ahead, factor * far, left - 1, jnp.vdot(z, bend)
+
+        start = (y, z, steps, jnp.array(0.0))
+        return jax.lax.while_loop(lambda c: (c[2] > 0) & (c[3] < jnp.inf), body, start)
+
+    return lambda: loop(p, y, z, weights, STEPS)[0].block_until_ready()
+
+
 CASES = {
     "torch, gradient descent": (lambda: torch_kernel(unsaddle.torch.PGDNC, 1), torch_gd, 1.4),
     "torch, AGD with NCE": (lambda: torch_kernel(unsaddle.torch.ANCGD, 2), torch_agd, 1.4),
     "torch, ANC search": (torch_search_kernel, torch_search, 1.4),
     "JAX, gradient descent": (lambda: jax_kernel("pgd+nc", 1), jax_gd, 1.3),
     "JAX, AGD with NCE": (lambda: jax_kernel("ancgd", 2), jax_agd, 1.3),
+    "JAX, ANC search": (jax_search_kernel, jax_search, 1.3),
 }
 
 

@@ -26,6 +26,11 @@ def leave_where_others_stay(run, problem, stay, leave):
     assert all(course.holds for course in leave.values())
     assert all(len(course.losses) < problem.gradients for course in leave.values())
     assert all(course.jumps for course in leave.values())
+    for name, course in {**stay, **leave}.items():
+        gradients, end, there = on_the_page()[problem.name, name]
+        assert len(course.losses) == pytest.approx(int(gradients), rel=0.02)  # rounding may differ
+        assert course.end == pytest.approx(float(end), rel=0.02, abs=1e-6)
+        assert WORDS[course.holds] == there
     ends = min(course.end for course in stay.values())
     assert all(course.end < 0.6 * ends for course in leave.values())
     assert table({problem.name: {**stay, **leave}}).count("saddle") == len(stay)

@@ -212,3 +212,26 @@ def test_any_vector_will_do_as_a_point() -> None:
         assert found.curvature == plain.curvature
         assert np.array_equal(found.direction, plain.direction)
     assert np.array_equal(wide, np.ones(8))
+
+
+@each_search
+@pytest.mark.parametrize("name", EIGENVALUES)
+def test_noise_that_is_declared_is_accounted_for(name: str, method: str) -> None:
+    """An error of 1e-5 l max(1, |x|) in every gradient; each claim is checked by ``look``."""
+    hessian, noise, said = quadratic(name), 1e-5, []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+
+        def grad(x: np.ndarray, rng: np.random.Generator = rng) -> np.ndarray:
+            error = rng.standard_normal(len(x))
+            scale = noise * LARGEST * max(1.0, float(np.linalg.norm(x)))
+            return hessian @ x + scale * error / np.linalg.norm(error)
+
+        x = rng.standard_normal(len(hessian))
+        said.append(
+            look(grad, x, hessian, method=method, noise=noise, seed=seed, max_gradients=500)
+        )
+    true = min(EIGENVALUES[name]) >= 0
+    assert sum(each.holds is true for each in said) >= 9  # and none of the others is false
+    notes = [each.note for each in said if each.holds]
+    assert all("noise, not malice" in note and "noise 1e-05" in note for note in notes)

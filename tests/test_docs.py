@@ -4,6 +4,7 @@ import ast
 import contextlib
 import io
 import re
+import runpy
 import shlex
 import sys
 from itertools import takewhile
@@ -137,3 +138,10 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert outcomes == [
         (it.name, str(STATUS[it]), success[it is Outcome.CERTIFIED]) for it in Outcome
     ]
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    for extra in ("torch", "jax", "optax"):
+        pytest.importorskip(extra)
+    written = runpy.run_path(str(ROOT / "docs" / "reference.py"))
+    assert written["PAGE"].read_text() == written["page"](), "run python docs/reference.py"

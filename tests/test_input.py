@@ -337,6 +337,8 @@ SEARCH = named(
         ({"max_gradients": NAN}, ValueError, "max_gradients nan"),
         ({"max_gradients": 2.5}, EITHER, "max_gradients 2.5"),
         ({"max_gradients": "9"}, EITHER, "max_gradients 9"),
+        ({"noise": -1}, ValueError, "noise -1"),
+        ({"noise": INF}, ValueError, "noise inf"),
     ]
 )
 

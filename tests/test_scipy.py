@@ -29,6 +29,7 @@ def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> 
         scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
 
 
+FREE = [{"bounds": [(None, None), (-np.inf, None)]}, {"bounds": Bounds()}]  # bound nothing
 EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
 
 
@@ -62,7 +63,7 @@ def test_what_scipy_does_not_say_does_not_hide_what_was_said_before() -> None:
     assert seen
 
 
-@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}])
+@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}, *FREE])
 def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
     assert minimize(value, [1.0, 0.0], jac=gradient, **empty).success
 

@@ -115,26 +115,32 @@ def test_a_search_waits_for_quiet_and_then_for_unrest(caplog):
 
 @each_inner
 def test_escape_resumes(inner):
-    """Saved in the middle of a search; LBFGS apart, which keeps its state for itself."""
-    if inner == "LBFGS":
-        pytest.skip("needs a closure, so a search is never cut")
-    given = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
+    """Saved in the middle of a search; LBFGS, which takes closures only, just before one."""
+    given = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "patience": 3}
+    whole = inner == "LBFGS"
+
+    def step(opt, problem):
+        opt.step(problem.closure) if whole else opt.step(loss=problem.closure())
+
     first = Problem()
     opt = front.Escape(INNER[inner](first.params), **given)
-    while opt.phase != "search":
-        opt.step(loss=first.closure())
+    while opt.looks < 3 if whole else opt.phase != "search":
+        step(opt, first)
     saved, params = copy.deepcopy(opt.state_dict()), [p.detach().clone() for p in first.params]
     tail = len(first.asked)
     for _ in range(100):
-        opt.step(loss=first.closure())
+        step(opt, first)
     second = Problem()
     for p, value in zip(second.params, params, strict=True):
         p.data.copy_(value)
     again = front.Escape(INNER[inner](second.params), **given)
     again.load_state_dict(saved)
     for _ in range(100):
-        again.step(loss=second.closure())
+        step(again, second)
+    assert len(first.asked[tail:]) == len(second.asked) >= 100
     assert all(map(torch.equal, first.asked[tail:], second.asked))
+    assert whole is (opt.certificate is not None)
+    assert again.certificate == opt.certificate
 
 
 def test_a_loaded_escape_knows_its_certificate(tmp_path):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 from unsaddle.certificate import Certificate
@@ -42,6 +43,8 @@ def certify(
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
     max_gradients: int | None = None,
+    *,
+    noise: float = 0.0,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -52,6 +55,8 @@ def certify(
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
         max_gradients: Stop before one gradient more than this.
+        noise: Relative error of a gradient, where it is above the roundoff: as far as
+            noise l max(1, |x|) away, where l is the largest curvature.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -63,6 +68,7 @@ def certify(
         failure_probability=failure_probability,
         seed=seed,
         max_gradients=max_gradients,
+        noise=noise,
     )
 
 
@@ -75,6 +81,8 @@ def find_negative_curvature(
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
     max_gradients: int | None = None,
+    *,
+    noise: float = 0.0,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -88,6 +96,8 @@ def find_negative_curvature(
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
         max_gradients: Stop before one gradient more than this.
+        noise: Relative error of a gradient, where it is above the roundoff: as far as
+            noise l max(1, |x|) away, where l is the largest curvature.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
@@ -103,9 +113,12 @@ def find_negative_curvature(
     given = check(given if curvature_tol is None else {**given, "curvature_tol": curvature_tol})
     failure_probability, curvature_tol = given["failure_probability"], given.get("curvature_tol")
     whole("seed", seed)
+    if not (isinstance(noise, Real) and 0 <= noise < math.inf):
+        raise ValueError(f"noise must be a number >= 0, the error's share, got {noise!r}")
     limit = math.inf if max_gradients is None else whole("max_gradients", max_gradients, " or None")
     x = point(x, "x")
     run = Run(compose(gd, lanczos), Parameters(0.0, None, None), Oracle(None, grad, (), x, "grad"))
+    run.oracle.noise = noise
     run.iterate = Look(x, None, None)
     try:
         run.look(x.copy(), GRADIENT, limit, here=True, name="estimate")
@@ -119,7 +132,7 @@ def find_negative_curvature(
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
         raise NotFiniteError("grad returned NaN or infinity")
-    certificate = read(ops, run.state, failure_probability, run.oracle.gradients)
+    certificate = read(ops, run.state, failure_probability, run.oracle.gradients, noise)
     return sloped(ops, certificate, run.state.escape, x)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
+import numpy as np
+
 from unsaddle.methods import METHODS, Method
 from unsaddle.words import meant
 
@@ -164,6 +166,11 @@ def _refuse(
 
 
 def _asks(value: Any) -> bool:
-    """Say whether there is anything in a value."""
-    empty = hasattr(value, "__len__") and not len(value)
-    return value is not None and value is not False and not empty
+    """Say whether there is anything in a value; in bounds that bound nothing there is not."""
+    if value is False or (hasattr(value, "__len__") and not len(value)):
+        return False
+    sides = (value.lb, value.ub) if hasattr(value, "lb") else value
+    try:
+        return bool(np.isfinite(np.asarray(sides, float)).any())
+    except (TypeError, ValueError):
+        return True

@@ -6,11 +6,8 @@ from functools import partial, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError as error:
-    raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
+import jax
+import jax.numpy as jnp
 
 from unsaddle.certify import SPREAD
 from unsaddle.descents.gd import gd

@@ -9,11 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError as error:
-    raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
+import jax
+import jax.numpy as jnp
 
 from unsaddle.kernel import JUMP_FAILED
 from unsaddle.loops import Request, Solution, confirm, drive, first_state, rest, status

@@ -4,12 +4,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import optax
-except ImportError as error:
-    raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
+import jax
+import jax.numpy as jnp
+import optax
 
 from unsaddle.kernel import GRADIENT, NEW, TRIAL, VALUE, Parameters, Phase, Solver, State, Vector
 from unsaddle.loops import first_state

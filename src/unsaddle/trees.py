@@ -4,11 +4,8 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError as error:
-    raise ImportError("unsaddle.jax needs JAX: pip install 'unsaddle[jax]'") from error
+import jax
+import jax.numpy as jnp
 
 from unsaddle import oracle
 

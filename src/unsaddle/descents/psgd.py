@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 
     step: float  # eta
     radius: float  # eta r
-    batch: int
+    batch: int  # samples in each gradient
 
 
 def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
