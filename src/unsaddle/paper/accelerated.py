@@ -9,7 +9,6 @@ import numpy as np
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
 from unsaddle.paper.declare import (
-    FASTER,
     Claim,
     Figure,
     Scan,
@@ -18,9 +17,9 @@ from unsaddle.paper.declare import (
     gathers,
     grid,
     panel_on,
-    raced,
+    wins,
 )
-from unsaddle.paper.measure import Ask, both, dominated, race, share
+from unsaddle.paper.measure import Ask, both, dominated, share
 from unsaddle.paper.obtain import Arm
 
 OURS, THEIRS = ("ours", "<=", 0.9, "<", 0.05), ("theirs", "<=", 0.9, ">", 0.2)  # the halves
@@ -49,11 +48,14 @@ def _accelerated(
         "theta = 0.3 for both": {"theta": 0.3},
         f"{reading}, with NCE": {"theta": theory, "nce": 1},
     }
-    race_claim = Claim(FASTER.format("ANCGD", "1/3", "PAGD"), race(0.9, 1 / 3, 160), raced(thetas))
     return Figure(
         f"ANCGD and PAGD on the {f.name} landscape",
         (panel,),
-        (*claims(reading, theory, ours, theirs), race_claim, converges(panel, 0.9, thetas)),
+        (
+            *claims(reading, theory, ours, theirs),
+            wins(panel, 0.9, "1/3", 160, thetas),
+            converges(panel, 0.9, thetas),
+        ),
         Scan(
             "theta",
             THETAS,
@@ -177,9 +179,7 @@ def _neon(
         "both by theory, the line search for both": theory | {"extract": "search"},
         "theta = 0.2, zeta by theory, as drawn": {},
     }
-    fast = Claim(
-        FASTER.format("ANCGD", "1/2", "NEON+"), race(threshold, 1 / 2, 80), raced(readings)
-    )
+    fast = wins(panel, threshold, "1/2", 80, readings)
     return Figure(
         f"ANCGD and NEON+ on the {f.name} landscape",
         (panel,),

@@ -17,7 +17,6 @@ from math import sqrt
 from unsaddle import landscapes
 from unsaddle.paper import accelerated
 from unsaddle.paper.declare import (
-    FASTER,
     Claim,
     Figure,
     Readings,
@@ -26,10 +25,10 @@ from unsaddle.paper.declare import (
     gathers,
     grid,
     panel_on,
-    raced,
+    wins,
 )
 from unsaddle.paper.lockstep import reduced
-from unsaddle.paper.measure import race, share, similar, under
+from unsaddle.paper.measure import share, similar, under
 from unsaddle.paper.obtain import Arm, Panel
 
 PLAIN: Readings = {"common reading": {}}
@@ -53,7 +52,7 @@ def quartic_descent() -> Figure:
         (
             Claim("PGD, t = 90: over 40% of paths decrease f by no more than 0.9", theirs, circle),
             Claim("NC-finding, t = 30: this ratio is less than 5%", ours, steps),
-            Claim(FASTER.format("NC-finding", "1/3", "PGD"), race(0.9, 1 / 3, 250), raced(PLAIN)),
+            wins(panel, 0.9, "1/3", 250, PLAIN),
             converges(panel, 0.9, PLAIN),
             gathers(panel, "ours", PLAIN),
         ),
@@ -124,10 +123,12 @@ def stochastic_cubic_descent() -> Figure:
                 "the claim is false.",
             ),
             Claim("SNC-finding, t = 30: this ratio is less than 10%", ours, starts),
-            Claim(
-                FASTER.format("SNC-finding", "1/2", "PSGD"),
-                race(0.6, 1 / 2, 250),
-                raced(races),
+            wins(
+                panel,
+                0.6,
+                "1/2",
+                250,
+                races,
                 "Noise as published is N(0, r^2/d) inside the step: PSGD hardly moves at first. "
                 "The caption's word for r is variance.",
             ),
