@@ -11,23 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle import minimize_stochastic
+from unsaddle.paper.sampled import Batch, sampler
 
 GAMMA = 0.05
 RHO = 6 * GAMMA
 TOL = GAMMA**2 / RHO
 SIZES = (10, 100, 1000, 10_000)
 SEEDS = {10: 5, 100: 5, 1000: 3, 10_000: 1}
-
-
-class Batch(NamedTuple):
-    """A batch of samples, known by the seed that makes its mean."""
-
-    seed: int
-    samples: int
-
-    def __len__(self) -> int:
-        """Say how many samples there are."""
-        return self.samples
 
 
 class Model(NamedTuple):
@@ -54,9 +44,6 @@ def value(x: np.ndarray) -> float:
 
 def problem(model: Model, n: int) -> tuple[Callable[..., np.ndarray], Callable[..., Batch]]:
     """Give grad and sampler: the mean over a batch is drawn in one go, with its distribution."""
-
-    def sampler(rng: np.random.Generator, size: int) -> Batch:
-        return Batch(int(rng.integers(2**62)), size)
 
     def grad(x: np.ndarray, batch: Batch) -> np.ndarray:
         rng = np.random.default_rng(batch.seed)

@@ -1,12 +1,10 @@
-"""The paper, reproduced: verdicts, the page in a browser, and every way to fail."""
+"""The paper, reproduced: verdicts, what is finished and what is not, and every way to fail."""
 
 import errno
 import inspect
 import json
 import os
 import re
-import shutil
-import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -17,37 +15,17 @@ pytest.importorskip("rich")
 
 from rich.progress import Progress
 
+from tests.few import few
 from unsaddle import landscapes
 from unsaddle.cli import main
-from unsaddle.paper import (
-    claims,
-    declare,
-    figures,
-    growth,
-    jobs,
-    measure,
-    obtain,
-    reproduce,
-    table1,
-)
+from unsaddle.paper import claims, declare, figures, jobs, measure, obtain, reproduce
 from unsaddle.paper.command import run
-
-CHROMIUM = shutil.which("chromium")
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium here: type apt-get install chromium to run this test"
-)
 
 
 @pytest.fixture(scope="module")
 def small():
     """Few samples, so that whole figures take a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in (
-            *((module, "SAMPLES", 3000) for module in (claims, jobs, growth)),
-            (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 300), (growth, "LANCZOS", 20),
-            (table1, "SIZES", (10, 100)), (table1, "CURVATURES", (0.1, 0.05)),
-        ):  # fmt: skip
-            patch.setattr(module, name, value)
+    with few():
         yield
 
 
@@ -113,95 +91,6 @@ def test_the_page_is_whole_and_needs_nothing_else(report):
     assert (report[0] / "figures" / "fig8.pdf").read_bytes().startswith(b"%PDF")
     assert (report[0] / "data" / "fig8-sensitivity.csv").read_text().startswith('"theta, and')
     assert not list(report[0].glob(".*"))
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory, small):
-    """A report with every kind of section: figures, a study, a table."""
-    folder = tmp_path_factory.mktemp("whole")
-    for name in ("fig3", "fig4", "growth", "table1"):
-        page = reproduce.reproduce([name], folder, 0, False)
-    assert page.exists()
-    return folder
-
-
-SCRIPT = """<script>
-const seen = {}, column = i => [...document.querySelectorAll("#claims-table tbody tr")]
-  .map(row => row.cells[i].dataset.key ?? row.cells[i].textContent.trim());
-addEventListener("load", () => {
-  const pictures = [...document.images];
-  seen.pictures = pictures.map(p => p.naturalWidth > 0 && p.getBoundingClientRect().width > 100);
-  seen.wide = document.documentElement.scrollWidth - innerWidth;
-  seen.width = innerWidth;
-  seen.colour = getComputedStyle(document.body).backgroundColor;
-  const button = document.querySelectorAll("#claims-table th button")[4];
-  seen.button = button.getBoundingClientRect().width;
-  button.click(); seen.up = column(4).map(Number);
-  button.click(); seen.down = column(4).map(Number);
-  document.querySelectorAll("#claims-table th button")[0].click(); seen.names = column(0);
-  const shown = each => each.getBoundingClientRect().height > 0;
-  seen.sections = [...document.querySelectorAll("section")].map(each => each.id);
-  seen.verdicts = [...document.querySelectorAll(".claim > p > b")].filter(shown).length;
-  seen.closed = [...document.querySelectorAll("details:not([open])")].length;
-  seen.hints = [...document.querySelectorAll(".hint")].filter(shown).length;
-  seen.scrolls = [...document.querySelectorAll(".wide")].filter(
-    each => each.scrollWidth > each.clientWidth + 1).length;
-  parent.postMessage(JSON.stringify(seen), "*");
-});
-</script>"""
-FRAME = """<!doctype html><meta name="color-scheme" content="light dark">
-<script>onmessage = event => document.body.setAttribute("data-seen", event.data);</script>
-<body><iframe src="watched.html" width="{}" height="800"></iframe></body>"""
-
-
-def browse(folder, tmp_path, width, *options):
-    """Open the report in Chromium, with a script that says what it sees; give that and the log.
-
-    In a frame, as a window is never narrower than 500.
-    """
-    page, frame = folder / "watched.html", folder / "frame.html"
-    page.write_text((folder / "index.html").read_text().replace("</body>", SCRIPT + "</body>"))
-    frame.write_text(FRAME.format(width))
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--hide-scrollbars",
-        "--window-size=1400,900", "--virtual-time-budget=5000", *options, "--dump-dom",
-        frame.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    page.unlink()
-    frame.unlink()
-    seen = re.search(r'data-seen="([^"]*)"', done.stdout)
-    assert seen, done.stderr[-2000:]
-    return json.loads(seen[1].replace("&quot;", '"')), done.stderr
-
-
-DARK = "--blink-settings=preferredColorScheme=0"
-
-
-LIGHT_OR_DARK = {(): "rgb(255, 255, 255)", (DARK,): "rgb(20, 25, 29)"}
-
-
-@needs_chromium
-@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
-@pytest.mark.parametrize(("options", "colour"), LIGHT_OR_DARK.items(), ids=["light", "dark"])
-def test_the_page_in_a_browser(whole, tmp_path, width, options, colour):
-    seen, log = browse(whole, tmp_path, width, *options)
-    claimed = json.loads((whole / "claims.json").read_text())["claims"]
-    assert seen["width"] == width
-    assert "CONSOLE" not in log
-    assert seen["sections"] == ["fig3", "fig4", "growth", "table1"]
-    assert seen["pictures"] == [True] * 6
-    assert seen["wide"] <= 0, f"wider than the window of {seen['width']}"
-    assert seen["colour"] == colour
-    assert seen["button"] > 0
-    assert seen["up"] == sorted(seen["up"])
-    assert seen["down"] == sorted(seen["up"], reverse=True)
-    assert seen["names"] == sorted(seen["names"])
-    assert seen["verdicts"] == len(claimed)
-    assert seen["closed"] == sum(len(claim["readings"]) > 3 for claim in claimed) > 0
-    assert seen["hints"] == seen["scrolls"] == (4 if width < 500 else 0)
 
 
 @pytest.fixture

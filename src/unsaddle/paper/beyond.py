@@ -20,6 +20,8 @@ from unsaddle.paper.obtain import seeds as seeds_of
 from unsaddle.paper.quadratics import quadratic, rayleigh
 
 KEPT = "renormalised"
+RADII = 10.0 ** np.arange(-16, 1)  # of the region a search is confined to
+FEW = 4000  # samples away from the theory's radius
 
 
 def result(
@@ -154,9 +156,8 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     floorless = variant(batch, roundoff=lambda x: 0.0)  # or the kernel would lift the radius
     eigenvalues = np.append(-0.1, np.linspace(0.0, 1.0, n - 1))
     factor = 1.1**steps
-    radii = 10.0 ** np.arange(-16, 1)
     starts, lines = seeds_of("ours", seed, RUN), {}
-    tick = ticker(told, 8 * len(radii))
+    tick = ticker(told, 8 * len(RADII))
     for dtype in (np.float64, np.float32):
         for size in (1.0, 100.0):
             f = quadratic(eigenvalues, partial(_shifted, eigenvalues.astype(dtype), dtype(size)))
@@ -164,7 +165,7 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
                 (KEPT, "pgd+nc", 1.0), ("not", "neon", factor),
             ):  # fmt: skip
                 shares = []
-                for r in radii:
+                for r in RADII:
                     given = {"eta": 1.0, "r": float(r / shrink), "dtype": dtype}
                     (points,) = trajectory(method, f, given, [steps], starts, floorless)
                     wide = points.astype(np.float64) / r
@@ -175,7 +176,7 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     picture, axes = draw.sheet(2, 3.4, 5.2)
     for axis, kind in zip(axes, ("float64", "float32"), strict=True):
         own = {name.split(", ", 1)[1]: y for name, y in lines.items() if name.startswith(kind)}
-        draw.curves(axis, radii, own)
+        draw.curves(axis, RADII, own)
         axis.set(xscale="log", xlabel="largest |y| of the search", title=kind, ylim=(-0.03, 1.03))
         axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
     axes[0].set_ylabel(r"found curvature $\leq \lambda/2$")
@@ -183,9 +184,9 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     draw.save(picture, folder / "stability")
     pairs = {name.removesuffix(", renormalised"): (lines[name], lines[name.replace(KEPT, "not")])
              for name in lines if name.endswith(KEPT)}  # fmt: skip
-    rows = [(name, *(smallest(radii, np.array(each)) for each in pair))
+    rows = [(name, *(smallest(RADII, np.array(each)) for each in pair))
             for name, pair in pairs.items()]  # fmt: skip
-    measured = steadier(radii, np.array([*pairs.values()]))
+    measured = steadier(RADII, np.array([*pairs.values()]))
     return result(
         "stability",
         "Beyond the paper: what renormalisation buys",
@@ -216,7 +217,7 @@ def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     Returns:
         The result.
     """
-    n, gamma, delta, few = 100, 0.1, 0.1, 4000
+    n, gamma, delta = 100, 0.1, 0.1
     constants = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "tol": gamma**2,
                  "failure_probability": delta, "n": n}  # fmt: skip
     found = theory.nc_finding(**constants)
@@ -226,7 +227,7 @@ def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     for strength in (0, 1, 2, 10):
         f, shares = quadratic(eigenvalues, partial(_attacked, eigenvalues, strength)), []
         for factor in factors:
-            m = SAMPLES if factor == 1 else few
+            m = SAMPLES if factor == 1 else FEW
             given = {"eta": 1.0, "r": float(found.radius * factor)}
             (points,) = trajectory(
                 "pgd+nc", f, given, [found.window], seeds_of("ours", seed, m), reduced(n)
@@ -250,7 +251,7 @@ def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     words = f"{share:.1%} of searches succeed, {strongest:.1%} at 10x"
     measured = Measured(share, low, high, run, low >= 1 - delta, words, SAMPLES)
     rows = [
-        (float(factor), SAMPLES if factor == 1 else few, *[lines[name][i] for name in lines])
+        (float(factor), SAMPLES if factor == 1 else FEW, *[lines[name][i] for name in lines])
         for i, factor in enumerate(factors)
     ]
     return result(

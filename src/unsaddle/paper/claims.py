@@ -18,7 +18,7 @@ def judge(
     It holds if it does under the literal reading, the first, and, where a race may be counted in
     two ways, in both; it holds only under a reading if it does under any one, and the first of
     those is shown; else it does not hold, and the literal reading is shown. A reading under which
-    it says nothing makes it hold no more than that.
+    it is true but says nothing counts for nothing.
 
     Args:
         claim: What the paper says.
@@ -33,7 +33,7 @@ def judge(
         measured[name] = claim.ask(experiment, values, SAMPLES)
         tick()
     names = list(measured)
-    good = [name for name in names if measured[name].satisfied and name != claim.vacuous]
+    good = [name for name in names if measured[name].satisfied and not measured[name].vacuous]
     literal = {names[0], LASTING.format(names[0])} & {*names}
     shown = good[0] if good else names[0]
     verdict = HOLDS if literal <= {*good} else ONLY if good else FAILS
@@ -52,7 +52,8 @@ def entry(measured: Measured) -> dict[str, Any]:
     """Write a measurement with as many digits as it can carry."""
     numbers = {name: _number(getattr(measured, name)) for name in ("value", "low", "high", "run")}
     numbers["samples"] = measured.samples
-    return {"measured": measured.what, "satisfied": bool(measured.satisfied), **numbers}
+    flags = {name: bool(getattr(measured, name)) for name in ("satisfied", "vacuous")}
+    return {"measured": measured.what, **flags, **numbers}
 
 
 def _number(value: float) -> float | None:

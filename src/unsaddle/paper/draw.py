@@ -1,7 +1,6 @@
 """Pictures: the figures in the paper's form, and the panels beside them."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -100,9 +99,10 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
 
 
 def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
-    """Draw one line for each name, in the palette's order."""
-    for (name, y), colour in zip(lines.items(), cycle(PALETTE), strict=False):
-        axes.plot(x, y, marker="o", markersize=4, color=colour, label=name)
+    """Draw one line for each name, in the palette's order; when it is used up, dashed."""
+    styles = ((colour, dash) for dash in ("o-", "s--") for colour in PALETTE)
+    for (name, y), (colour, dash) in zip(lines.items(), styles, strict=False):
+        axes.plot(x, y, dash, markersize=4, color=colour, label=name)
 
 
 def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Picture, Any]:

@@ -55,7 +55,9 @@ def figure(name: str, folder: Path, seed: int, told: Told) -> dict[str, Any]:
     experiment, scan = Experiment(declared.panels, seed), declared.scan
     points = len(scan.grid) * len(scan.lines)
     tick = ticker(told, sum(len(claim.readings) for claim in declared.claims) + points)
-    claims = [{"id": f"{name}.{i}", **judge(claim, experiment, tick)}
+    judged = {id(claim): judge(claim, experiment, tick)
+              for claim in sorted(declared.claims, key=lambda claim: not claim.first)}  # fmt: skip
+    claims = [{"id": f"{name}.{i}", **judged[id(claim)]}
               for i, claim in enumerate(declared.claims, 1)]  # fmt: skip
     tables = [_picture(name, folder, declared, experiment)]
     tables.append(_sensitivity(name, folder, scan, experiment, tick))

@@ -143,9 +143,9 @@ def trajectory(
     solver = (METHODS | STOCHASTIC)[method].solver
     origin = np.zeros((len(seeds), f.n), values.get("dtype", np.float64))
     state = solver.start(ops, p, origin, seeds)
-    seen = (f.value(origin), f.gradient(origin))
+    seen = (f.value(origin), f.gradient(origin), 0.0)
     if BEGIN in solver.phases:
-        state = solver.phases[BEGIN].update(ops, p, state, *seen)
+        state = solver.phases[BEGIN].update(ops, p, state, *seen[:2])
     if method.startswith("neon"):  # the captions start it in the ball, NEON itself on the sphere
         within = ops.uniform(origin, seeds, 1) ** (1 / ops.size(origin))
         state = state._replace(escape=_scaled(state.escape, within))
@@ -181,26 +181,27 @@ def _run(phases: Any, look: Any, waiting: Any, s: State, seen: Any) -> tuple[Sta
         if least == most:
             s, seen = look(phases[most], s, seen)
             continue
-        for each, phase in phases.items():
-            rows = np.flatnonzero(code == each)
-            if len(rows):
-                s, seen = _put((s, seen), rows, m, look(phase, *_take((s, seen), rows, m)))
+        groups = [(phase, np.flatnonzero(code == each)) for each, phase in phases.items()]
+        groups = [(phase, rows) for phase, rows in groups if len(rows)]
+        after = [look(phase, *_take((s, seen), rows, m)) for phase, rows in groups]
+        s, seen = _put((s, seen), [rows for _, rows in groups], m, after)
 
 
 def _look(
     p: Parameters, f: Landscape, ops: Any, sigma: float, phase: Any, s: State, seen: Any
 ) -> tuple[State, Any]:
     """Look where a phase wants to; sigma > 0 adds the samples' noise to each coordinate."""
-    value, gradient = seen
+    value, gradient, blur = seen
     if phase.needs:
         point, many = phase.at(ops, p, s), phase.size(p)
         s = s._replace(drawn=s.drawn + many * (phase.sample == NEW))
         value = f.value(point) if phase.needs & VALUE else value
         gradient = f.gradient(point) if phase.needs & GRADIENT else gradient
         if sigma:
-            theta = ops.noise(point, s.seed + SAMPLED, s.drawn)
-            gradient = gradient + sigma / sqrt(many) * theta
-    return phase.update(ops, p, s, value, gradient.copy()), (value, gradient)
+            if phase.sample == NEW:
+                blur = sigma / sqrt(many) * ops.noise(point, s.seed + SAMPLED, s.drawn)
+            gradient = gradient + blur
+    return phase.update(ops, p, s, value, gradient.copy()), (value, gradient, blur)
 
 
 def _take(tree: Any, rows: np.ndarray, m: int) -> Any:
@@ -209,12 +210,17 @@ def _take(tree: Any, rows: np.ndarray, m: int) -> Any:
     return tree[rows] if np.ndim(tree) and len(tree) == m else tree
 
 
-def _put(tree: Any, rows: np.ndarray, m: int, new: Any) -> Any:
+def _put(tree: Any, groups: Any, m: int, news: Any) -> Any:
+    """Put what became of each group of rows in place; what is one number for all remains one."""
     if isinstance(tree, tuple):
-        return _like(tree, [_put(a, rows, m, b) for a, b in zip(tree, new, strict=True)])
-    shape = (m, *np.shape(new)[1:]) if np.ndim(new) else (m,)
+        pairs = zip(tree, zip(*news, strict=True), strict=True)
+        return _like(tree, [_put(each, groups, m, new) for each, new in pairs])
+    if np.ndim(tree) == 0 and all(np.ndim(new) == 0 and new == tree for new in news):
+        return tree
+    shape = (m, *max((np.shape(new)[1:] for new in news), key=len))
     whole = np.array(np.broadcast_to(tree, shape))
-    whole[rows] = new
+    for rows, new in zip(groups, news, strict=True):
+        whole[rows] = new
     return whole
 
 

@@ -10,6 +10,8 @@ from scipy.stats import binom
 from unsaddle.paper.obtain import ARMS, RUN, Experiment
 
 SAMPLES = 100_000  # for each probability
+NONE = 1e-3  # fewer than this share through: a method has not arrived yet
+ALIKE = 0.05  # shares within this of 0, or of 1, are alike whatever the methods do
 
 
 class Measured(NamedTuple):
@@ -22,6 +24,7 @@ class Measured(NamedTuple):
     satisfied: bool
     what: str  # the value in words
     samples: int  # of each method, or of its starts
+    vacuous: bool = False  # true, but it would be of any method, or of any that has not arrived
 
 
 Ask = Callable[[Experiment, Mapping[str, Any], int], Measured]
@@ -51,7 +54,7 @@ def share(arm: str, side: str, threshold: float, sense: str, bound: float) -> As
         bound: What the paper says.
 
     Returns:
-        The question.
+        The question. That many are not above is vacuous where none is, to speak of.
     """
 
     def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
@@ -62,7 +65,8 @@ def share(arm: str, side: str, threshold: float, sense: str, bound: float) -> As
         shows = [COMPARE[sense](float(k), need) for k in counts]
         run = float(binom.pmf(counts, RUN, p)[shows].sum())
         words = f"{p:.1%} with decrease {side} {threshold:g}"
-        return Measured(p, *wilson(p, m), run, COMPARE[sense](p, bound), words, m)
+        vacuous = (side, sense) == ("<=", ">") and above < NONE
+        return Measured(p, *wilson(p, m), run, COMPARE[sense](p, bound), words, m, vacuous)
 
     return ask
 
@@ -114,14 +118,34 @@ def aligned(arm: str, curvature: float, bound: float) -> Ask:
     return ask
 
 
-def both(first: Ask, second: Ask) -> Ask:
-    """Ask two questions under the same reading: satisfied if both are."""
+def both(*halves: tuple[str, str, float, str, float]) -> Ask:
+    """Ask for two shares under the same reading.
+
+    Args:
+        *halves: Arguments of ``share``.
+
+    Returns:
+        The question, satisfied if both are. The value is the smaller of the two margins by which
+        the shares are on the right side of their bounds, with the interval of that.
+    """
 
     def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
-        one, two = first(experiment, changes, m), second(experiment, changes, m)
-        words = f"{one.what}; {two.what}"
-        return one._replace(
-            run=one.run * two.run, satisfied=one.satisfied and two.satisfied, what=words
+        found = [share(*half)(experiment, changes, m) for half in halves]
+        margins = [
+            (p - bound, low - bound, high - bound) if sense == ">"
+            else (bound - p, bound - high, bound - low)
+            for (p, low, high, *_), (*_, sense, bound) in zip(found, halves, strict=True)
+        ]  # fmt: skip
+        least, low, high = (min(each) for each in zip(*margins, strict=True))
+        return Measured(
+            least,
+            low,
+            high,
+            run=prod(each.run for each in found),
+            satisfied=all(each.satisfied for each in found),
+            what="; ".join([*(each.what for each in found), f"margin {100 * least:.1f} points"]),
+            samples=m,
+            vacuous=any(each.vacuous for each in found),
         )
 
     return ask
@@ -133,7 +157,15 @@ def under(ask: Ask, **fixed: Any) -> Ask:
 
 
 def similar(threshold: float, most: float) -> Ask:
-    """Ask whether in every panel the shares above a threshold differ by at most so much."""
+    """Ask whether in every panel the shares above a threshold differ by at most so much.
+
+    Args:
+        threshold: Of the decrease.
+        most: Of the difference.
+
+    Returns:
+        The question; vacuous if in every panel all samples of both are through, or none of either.
+    """
 
     def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
         shares = [
@@ -147,7 +179,8 @@ def similar(threshold: float, most: float) -> Ask:
         lists = [" ".join(f"{p:.0%}" for p in each) for each in shares]
         words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
         bounds = (max(0.0, gap - spread), min(1.0, gap + spread))
-        return Measured(gap, *bounds, run, gap <= most, words, m)
+        ends = [min(a, b) > 1 - ALIKE or max(a, b) < ALIKE for a, b in zip(*shares, strict=True)]
+        return Measured(gap, *bounds, run, gap <= most, words, m, all(ends))
 
     return ask
 
@@ -191,20 +224,22 @@ def race(threshold: float, ratio: float, limit: int) -> Ask:
         limit: The last iteration.
 
     Returns:
-        The question; where a reading is ``lasting``, of 90% from then on: searches swing back.
+        The question; where a reading is ``lasting``, of 90% from then on: searches swing back, and
+        are followed until over 97% were through ``PATIENCE`` times on end, or to the limit. If
+        they are not through at the limit the value is a bound from above, as if they were next.
     """
 
     def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
         changes = dict(changes)
         lasting = bool(changes.pop("lasting", 0))
         times = range(1, limit + 1)
-        rows = [experiment.curve(arm, changes, threshold, times, m) for arm in ARMS]
+        rows = [experiment.curve(arm, changes, threshold, times, m, stop=0.97) for arm in ARMS]
         ours, theirs = (each.mean(-1) for each in rows)
         our_runs, their_runs = map(of_runs, rows)
 
         def quotient(fast: np.ndarray, slow: np.ndarray, shift: float = 0.0) -> np.ndarray:
             ends = reached(fast, 0.9 - shift, lasting), reached(slow, 0.9 + shift, lasting)
-            return np.where(np.isfinite(ends[0]), np.divide(*ends), inf)
+            return ends[0] / np.minimum(ends[1], limit + 1)
 
         spread = 1.96 * 0.3 / sqrt(m)
         value, low, high = (float(quotient(ours, theirs, by)) for by in (0.0, spread, -spread))

@@ -17,6 +17,7 @@ from unsaddle.paper.lockstep import CIRCLE, KINDS, trajectory
 
 RUN = 300  # samples of one run of the paper, M
 ARMS = ("ours", "theirs")
+PATIENCE = 20  # looks in which a search that swings has swung back
 PIECE = 33 * RUN  # samples that go together: more would not stay in a processor's cache
 
 
@@ -220,7 +221,7 @@ class Experiment:
             seed: Of everything.
         """
         self.panels, self.seed = panels, seed
-        self.known: dict[Any, np.ndarray] = {}
+        self.known: dict[Any, list[tuple[Any, np.ndarray]]] = {}  # times, and what was seen
 
     def final(self, arm: str, changes: Mapping[str, Any], m: int, which: int = 0) -> np.ndarray:
         """Give the descent values of an arm at its last time.
@@ -249,25 +250,32 @@ class Experiment:
             times: The iterations.
             m: How many samples.
             which: The panel.
-            stop: Look at no later times when more than this share of the first samples is above.
+            stop: Look at no later times when more than this share of the first samples has been
+                above ``PATIENCE`` times on end.
 
         Returns:
             One row for each time, one column for each sample.
         """
         how = way(self.panels[which], arm, changes)
-        key = (arm, which, threshold, m, tuple(times), tuple(sorted(how.values.items())))
-        if key not in self.known:
-            seen, columns = how.above(threshold), []
-            for piece in pieces(arm, self.seed, m):
-                rows = []
-                for row in how.run(piece, times, seen):
-                    rows.append(row)
-                    if not columns and row.mean() > stop:
-                        times = times[: len(rows)]
-                        break
-                columns.append(rows)
-            self.known[key] = np.concatenate(columns, -1)
-        return self.known[key]
+        key = (arm, which, threshold, m, tuple(sorted(how.values.items())))
+        asked, seen, columns = tuple(times), how.above(threshold), []
+        for longer, whole in self.known.setdefault(key, []):
+            if longer == asked:
+                return whole
+            if {*asked} <= {*longer[: len(whole)]}:
+                return whole[[longer.index(time) for time in asked]]
+        for piece in pieces(arm, self.seed, m):
+            rows, still = [], 0
+            for row in how.run(piece, times, seen):
+                rows.append(row)
+                still = still + 1 if row.mean() > stop else 0
+                if not columns and still == PATIENCE:
+                    times = times[: len(rows)]
+                    break
+            columns.append(rows)
+        whole = np.concatenate(columns, -1)
+        self.known[key].append((asked, whole))
+        return whole
 
     def above(
         self, arm: str, changes: Mapping[str, Any], m: int, threshold: float, which: int = 0

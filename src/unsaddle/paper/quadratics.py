@@ -7,7 +7,7 @@ of its start there: n coordinates reduce, exactly, to one for each distinct eige
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from math import inf
 from typing import Any
 
@@ -83,8 +83,9 @@ def rayleigh(eigenvalues: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def quotients(
-    method: str, f: Landscape, values: Any, squares: np.ndarray, limit: int, block: int = 64
-) -> Iterator[np.ndarray]:
+    method: str, f: Landscape, values: Any, squares: np.ndarray, limit: int,
+    known: dict[int, list[Any]] | None = None, block: int = 64,
+) -> Iterator[np.ndarray]:  # fmt: skip
     """Give the Rayleigh quotients of many starts after each step, from one run of the kernel.
 
     On a quadratic a search is linear in its start, up to its length: where the start is all ones
@@ -97,6 +98,8 @@ def quotients(
         values: Of the paper's symbols.
         squares: One row for each start.
         limit: Steps at most.
+        known: Points and quotients of other methods with the same starts, to which these are
+            added: where the points are the same to ten digits, so are the quotients.
         block: How many steps go together.
 
     Yields:
@@ -105,9 +108,18 @@ def quotients(
     eigenvalues = f.gradient(np.ones(f.n))
     ones = variant(batch, noise=lambda like, seed, episode: np.ones_like(like))
     run = trajectory(method, f, values, range(1, limit + 1), np.zeros(1, np.int64), ones)
-    while rows := [point[0] / np.abs(point[0]).max() for point in islice(run, block)]:
+    for number in count():
+        rows = [point[0] / np.abs(point[0]).max() for point in islice(run, block)]
+        if not rows:
+            return
         weights = np.array(rows).T ** 2
-        yield from ((squares @ (eigenvalues[:, None] * weights)) / (squares @ weights)).T
+        others = [] if known is None else known.setdefault(number, [])
+        same = [found for points, found in others if np.allclose(points, weights, 1e-10, 1e-20)]
+        if not same:
+            found = ((squares @ (eigenvalues[:, None] * weights)) / (squares @ weights)).T
+            others.append((weights, found))
+            same.append(found)
+        yield from same[0]
 
 
 def lanczos(f: Landscape, squares: np.ndarray, bars: Any, limit: int) -> np.ndarray:

@@ -31,7 +31,9 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         The page.
     """
     claims = [claim for result in results.values() for claim in result["claims"]]
-    record = {"seed": seed, "run": RUN, "claims": claims}
+    tables = {name: [result["header"], *result["rows"]] for name, result in results.items()
+              if "rows" in result}  # fmt: skip
+    record = {"seed": seed, "run": RUN, "claims": claims, "tables": tables}
     stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
     pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
