@@ -35,7 +35,7 @@ def test_escape_leaves_where_the_inner_optimiser_stays(inner, caplog):
     assert abs(abs(float(problem.y.detach())) - 1) < 0.01
     assert opt.certificate.holds
     events = [record.getMessage().split()[0] for record in caplog.records]
-    assert events == ["search", "jump", "search", "certified"]
+    assert events[:4] == ["search", "jump", "search", "certified"]
     assert all("\n" not in record.getMessage() for record in caplog.records)
 
 
@@ -90,8 +90,7 @@ def test_a_jump_out_of_the_domain_is_a_failed_one(caplog):
 def test_a_search_waits_for_quiet_and_then_for_unrest(caplog):
     """Small three times with nothing above 2 tol between; and again only after such a gradient."""
     x = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
-    known = {"smoothness": 1.0, "hessian_lipschitz": 1.0}
-    opt = front.Escape(torch.optim.SGD([x], lr=0.0), tol=1.0, patience=3, **known)
+    opt = front.Escape(torch.optim.SGD([x], lr=0.0), tol=1.0, patience=3)
 
     def events(*norms):
         caplog.clear()
@@ -139,7 +138,7 @@ def test_escape_resumes(inner):
         step(again, second)
     assert len(first.asked[tail:]) == len(second.asked) >= 100
     assert all(map(torch.equal, first.asked[tail:], second.asked))
-    assert whole is (opt.certificate is not None)
+    assert opt.certificate.holds
     assert again.certificate == opt.certificate
 
 
@@ -273,7 +272,7 @@ def test_escape_with_a_grad_scaler_and_micro_batches():
             problem.x.grad.fill_(float("inf"))
         scaler.step(opt, loss=total)
         scaler.update()
-    assert {"search", "measure", "land"} < spoilt
+    assert {"search", "measure", "attempt"} < spoilt
     assert scaler.get_scale() < 2.0**10
     assert opt.certificate.holds
     assert abs(abs(float(problem.y.detach())) - 1) < 0.01
@@ -342,7 +341,7 @@ def test_a_group_added_later_is_in_both_with_the_inner_defaults(whose):
 @pytest.mark.parametrize("given", [{}, {"smoothness": 1.0}, {"hessian_lipschitz": 1.0}], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
 def test_a_search_on_a_linear_loss_ends(dtype, given):
-    """There is no curvature to estimate: a claim is made only where the smoothness is given."""
+    """There is no curvature to measure: it is said so, or nothing is claimed."""
     x = torch.nn.Parameter(torch.ones(5, dtype=dtype))
     looks = []
 
@@ -355,7 +354,30 @@ def test_a_search_on_a_linear_loss_ends(dtype, given):
     for _ in range(4):
         opt.step(closure)
     assert len(looks) < 1500
-    assert bool(opt.certificate) == ("smoothness" in given)
+    assert not opt.certificate or "flat, or too coarse" in opt.certificate.note
+
+
+@pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])
+def test_a_narrow_well_far_away_deceives_neither_escape_nor_certify(far, width):
+    """The gradient is odd about the saddle, so that no third derivative shows how it bends."""
+    centre = torch.zeros(20)
+    centre[1] = far
+    x = torch.nn.Parameter(centre.clone())
+
+    def closure():
+        x.grad = None
+        z = x - centre
+        loss = (z[1:] ** 2).sum() / 2 - z[0] ** 2 / 2 + z[0] ** 4 / (4 * width**2)
+        loss.backward()
+        return loss
+
+    for gamma in (0.1, 0.5, None):
+        claim = front.certify(closure, [x], curvature_tol=gamma)
+        assert not claim or claim.curvature_tol > 1
+    opt = front.Escape(torch.optim.SGD([x], lr=0.1), patience=2)
+    for _ in range(60):
+        opt.step(closure)
+    assert abs(float(x.detach()[0])) > width / 2 or not opt.certificate
 
 
 def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():

@@ -119,13 +119,6 @@ def no_closure_for_lbfgs():
     front.Escape(torch.optim.LBFGS(problem.params)).step()
 
 
-def no_closure_to_estimate():
-    problem = Problem()
-    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))
-    problem.closure()
-    opt.step()  # far from any search
-
-
 def wrong_state():
     problem = Problem()
     front.PGDNC(problem.params, **CONSTANTS).load_state_dict(
@@ -210,7 +203,6 @@ BAD = {
     infinite_gradient: (ArithmeticError, "as they were"),
     no_optimiser: (TypeError, r"Escape\(torch\.optim\.Adam"),
     no_closure_for_lbfgs: (TypeError, r"LBFGS needs a closure"),
-    no_closure_to_estimate: (TypeError, "smoothness= and hessian_lipschitz="),
     wrong_state: (ValueError, "not of PGDNC: pass"),
     state_of_another_method: (ValueError, "not of PGDNC, but of ANCGD"),
 }

@@ -2,15 +2,15 @@
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from unsaddle import search, theory
 from unsaddle.certificate import Certificate
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
-from unsaddle.escapes.jump import JUMP, MEASURE
-from unsaddle.escapes.nc import SEARCH
+from unsaddle.escapes.stride import MEASURE, TRY
+from unsaddle.escapes.window import window
 from unsaddle.groups import check, dense, listed
 from unsaddle.hints import SEARCHED, knowing
 from unsaddle.kernel import (
@@ -18,7 +18,6 @@ from unsaddle.kernel import (
     CERTIFIED,
     GO,
     GRADIENT,
-    JUMP_FAILED,
     START,
     Ops,
     Parameters,
@@ -31,7 +30,6 @@ from unsaddle.kernel import (
     compose,
     iterate,
 )
-from unsaddle.methods import FINEST
 from unsaddle.ops import torch as ops
 from unsaddle.oracle import NotFiniteError
 from unsaddle.stepper import Closure, Stepper, log, torch
@@ -41,8 +39,7 @@ COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they
     optim.SGD, optim.Adam, optim.NAdam, optim.RAdam, optim.Adamax, optim.Adagrad, optim.Adadelta,
     optim.RMSprop, optim.ASGD,
 )  # fmt: skip
-GIVEN = ("tol", "patience", "reset", "constants")
-NO_SETTINGS = anc.settings(**dict.fromkeys(anc.settings._fields, 0.0))
+GIVEN = ("tol", "patience", "reset")
 
 
 class Quiet(NamedTuple):
@@ -55,14 +52,18 @@ class Quiet(NamedTuple):
         """Zero: the momentum is the inner optimiser's."""
         return 0.0
 
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho as met on the way: not measured."""
+        return 0.0, 0.0
+
 
 class Escape(Stepper):
-    """Any torch optimiser, and the escape of ANCGD where that one would stay at a saddle.
+    """Any torch optimiser, and the escape of AGDAuto where that one would stay at a saddle.
 
     Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
     ``patience`` steps, without once exceeding twice that in between, it searches for negative
     curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
-    loss is shortened, and at last not taken: the parameters are then what they were, to the bit.
+    loss is halved, and at last not taken: the parameters are then what they were, to the bit.
     After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
     place; otherwise it is kept. The next search waits until the gradient has been above
     ``2 tol``. Every event is one line of the logger ``unsaddle``. A weight decay that the inner
@@ -90,11 +91,11 @@ class Escape(Stepper):
             inner: The optimiser to descend with.
             tol: Gradient norm below which to search.
             patience: For how many steps it must have been below.
-            curvature_tol: Curvature to certify. Default sqrt(rho tol), with an estimated rho at
-                least 1e-4 of the smoothness.
+            curvature_tol: Curvature to certify. Default sqrt(rho tol), kept between 1e-4 and 1e-2
+                of the curvature that is met where rho is not given.
             failure_probability: Chance of a false certificate over the whole run.
-            smoothness: Bound on the Hessian's norm; estimated before each search if not given.
-            hessian_lipschitz: Lipschitz constant of the Hessian; estimated likewise.
+            smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
+            hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
             reset: Whether a jump resets the inner optimiser's state.
             seed: All randomness is a function of it.
 
@@ -120,10 +121,10 @@ class Escape(Stepper):
         if not 0 < failure_probability <= 1:
             raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
         self.inner, self.tol, self.patience, self.reset = inner, tol, patience, reset
-        self.constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
+        settings = search.wanted(curvature_tol, failure_probability, smoothness, hessian_lipschitz)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
-        super().__init__(inner.param_groups, inner.defaults, Parameters(tol, None, None), seed)
+        super().__init__(inner.param_groups, inner.defaults, Parameters(tol, None, settings), seed)
         self.param_groups = inner.param_groups
 
     def _solver(self) -> Solver:
@@ -131,7 +132,7 @@ class Escape(Stepper):
             START: Phase(iterate, GRADIENT, self._go),
             GO: Phase(iterate, GRADIENT, self._go),
         }
-        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), search.DARING)
+        return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), window)
 
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.
@@ -160,8 +161,6 @@ class Escape(Stepper):
         numbers = own["param_groups"][0].get("unsaddle", {})
         for name, value in numbers.get("given", {}).items():
             setattr(self, name, value)
-        form = None if "escape" in numbers.get("parameters", {}) else NO_SETTINGS
-        self.parameters = self.parameters._replace(escape=form)
         super().load_state_dict(own)
         self.inner.load_state_dict(state_dict["inner"])
         self.param_groups = self.inner.param_groups
@@ -181,7 +180,6 @@ class Escape(Stepper):
             quiet = quiet._replace(steps=quiet.steps + 1)
         due = quiet.armed and s.tolerance >= norm and quiet.steps >= self.patience
         if due:
-            self._prepare(s, gradient)
             log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
         elif self._asks:
             with torch.enable_grad():
@@ -193,14 +191,9 @@ class Escape(Stepper):
         return s._replace(descent=quiet, left=left, phase=phase)
 
     def _require(self, phase: Phase, loss: Any) -> None:
-        """Ask for a closure where the inner optimiser, or an estimate, will need one."""
+        """Ask for a closure where the inner optimiser needs one."""
         if self._closure is None and self._asks:
             raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
-        if self._closure is None and None in self.constants[:2]:
-            raise TypeError(
-                "Escape.step() will need a closure, to estimate the curvature: opt.step(closure), "
-                "or pass smoothness= and hessian_lipschitz= to Escape, and opt.step(loss=loss)"
-            )
         super()._require(phase, loss)
 
     def _decay(self) -> dict[torch.Tensor, float]:
@@ -235,34 +228,13 @@ class Escape(Stepper):
         gradient = super()._gradient()
         return gradient and self._whole(gradient)
 
-    def _prepare(self, s: State, gradient: Vector) -> None:
-        """Settle what the search at x is to look for, estimating what is not known."""
-        smoothness, hessian_lipschitz, curvature_tol, delta = self.constants
-        finest = 0.0 if hessian_lipschitz else FINEST
-        if smoothness is None or hessian_lipschitz is None:
-            closure: Any = self._closure
-            look = lambda point: self._whole(_look(closure, self._at, point))  # noqa: E731
-            found = _estimate(look, self._at, gradient, self.seed)
-            self.looks += 2 * search.PROBES
-            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-        own = max(math.sqrt(hessian_lipschitz * self.tol), finest * smoothness)
-        gamma = min(smoothness, curvature_tol or own)
-        settings = search.settings(ops, "anc", s.x, smoothness, hessian_lipschitz, gamma, delta)
-        self.parameters = self.parameters._replace(escape=settings)
-
     def _turn(self, before: int, state: State) -> State:
         """Log what happened, and go on after whatever ends a search."""
-        settings = self.parameters.escape
-        if self.reset and (before, state.phase) == (JUMP, START):
+        if self.reset and (before, state.phase) == (TRY, START):
             self.inner.state.clear()
         if state.phase >= 0:
             return super()._turn(before, state)
-        shorter = search.scaled(settings, search.SHORTER)
-        seen = state.escape.sight
-        if state.phase == JUMP_FAILED and shorter.length > seen.radius:
-            self.parameters = self.parameters._replace(escape=shorter)
-            return state._replace(phase=MEASURE)
-        delta, spent = settings.failure_probability, state.escape.steps
+        delta, spent = self.parameters.escape.failure_probability, search.steps(state.escape)
         self.certificate = search.read(ops, state, delta, spent)
         word = "certified" if state.phase == CERTIFIED else "stay"
         log.info("%s %d: %s", word, state.episode, self.certificate)
@@ -288,11 +260,11 @@ def certify(
     Args:
         closure: Clears the gradients, computes the loss, and calls ``backward()``.
         params: The parameters, which are the same to the bit afterwards.
-        curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
+        curvature_tol: The gamma to certify; 1e-4 of the curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
-        smoothness: Bound on the Hessian's norm; estimated if not given.
-        hessian_lipschitz: Lipschitz constant of the Hessian; estimated if not given.
+        smoothness: Bound on the Hessian's norm, if it is known.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise; both are then trusted.
 
     Returns:
         The certificate; its direction, if any, is a list of tensors, one per parameter.
@@ -317,28 +289,26 @@ def certify(
         "hessian_lipschitz": hessian_lipschitz,
     }
     theory.check({word: value for word, value in words.items() if value is not None})
+    claim = curvature_tol, failure_probability
+    part, settings = window, search.wanted(*claim, smoothness, hessian_lipschitz)
+    if smoothness and hessian_lipschitz:
+        part, settings = anc, search.told(ops, "anc", at, *claim, smoothness, hessian_lipschitz)
+    solver, parameters = compose(gd, part), Parameters(0.0, None, settings)
     x, spent = ops.keep(at), 1
     try:
         look = lambda point: _look(closure, at, point)  # noqa: E731
-        gradient = ops.keep(look(x))
-        if smoothness is None or hessian_lipschitz is None:
-            found = _estimate(look, at, gradient, seed)
-            smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-            spent += 2 * search.PROBES
-        gamma = curvature_tol or FINEST * smoothness
-        delta = failure_probability * math.pi**2 / 6  # of which the first search spends 6/pi^2
-        settings = search.settings(ops, "anc", x, smoothness, hessian_lipschitz, gamma, delta)
-        solver, parameters = compose(gd, anc), Parameters(0.0, None, settings)
-        state = solver.start(ops, parameters, x, seed)
-        state = solver.phases[BEGIN].update(ops, parameters, state, math.nan, gradient)
-        while state.phase == SEARCH:
-            probe = solver.phases[SEARCH].at(ops, parameters, state)
-            state = solver.phases[SEARCH].update(ops, parameters, state, math.nan, look(probe))
+        gradient = look(x)
+        state = solver.start(ops, parameters, x, seed)._replace(phase=BEGIN)
+        while state.phase >= 0 and state.phase != MEASURE:
+            phase = solver.phases[state.phase]
+            if phase.needs:
+                gradient, spent = look(phase.at(ops, parameters, state)), spent + 1
+            state = phase.update(ops, parameters, state, math.nan, gradient)
         if search.refutes(state):
             state, spent = search.mirror(ops, look, state), spent + 2
     finally:
         ops.copy(at, x)
-    found = search.read(ops, state, failure_probability, spent + state.escape.steps)
+    found = search.read(ops, state, failure_probability, spent)
     return search.sloped(ops, found, state.escape, x)
 
 
@@ -353,15 +323,3 @@ def _look(closure: Closure, at: Vector, point: Vector) -> Vector:
     if not math.isfinite(ops.dot(gradient, gradient)):
         raise NotFiniteError("a gradient is NaN or infinite")
     return gradient
-
-
-def _estimate(
-    look: Callable[[Vector], Vector], at: Vector, gradient: Vector, seed: int
-) -> tuple[float, float]:
-    """Estimate l and rho where the parameters are, and leave them and the gradient as they are."""
-    x, centre = ops.keep(at), ops.keep(gradient)
-    try:
-        return search.estimate(ops, look, x, centre, seed)
-    finally:
-        ops.copy(at, x)
-        ops.copy(gradient, centre)

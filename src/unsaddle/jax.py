@@ -19,9 +19,32 @@ except ImportError as error:
 from unsaddle import asked
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.nc import SEARCH
+from unsaddle.escapes.sounding import FIRST, SOUNDING
+from unsaddle.escapes.steady import STEADY, clear
+from unsaddle.escapes.window import window
 from unsaddle.hints import MANY, SEARCHED, TRACED, knowing
-from unsaddle.kernel import BEGIN, ENDS, TESTED, Outcome, Parameters, compose
-from unsaddle.loops import Request, Solution, confirm, drive, first_state, rest, status
+from unsaddle.kernel import (
+    BEGIN,
+    BLIND,
+    CERTIFIED,
+    ENDS,
+    TESTED,
+    Outcome,
+    Parameters,
+    State,
+    compose,
+)
+from unsaddle.loops import (
+    Carry,
+    Request,
+    Solution,
+    confirm,
+    drive,
+    first_state,
+    rest,
+    status,
+    unconfirmed,
+)
 from unsaddle.methods import FINEST, STOCHASTIC, find
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
@@ -29,12 +52,14 @@ from unsaddle.sampled import minimize_stochastic
 from unsaddle.search import (
     PROBES,
     SEARCHES,
-    estimate,
     mirror,
+    power,
     refutes,
     settings,
     steep,
     steps,
+    told,
+    wanted,
 )
 from unsaddle.trees import Tree, alike, function, most, number, several, tree
 from unsaddle.verdict import Verdict, read
@@ -167,12 +192,12 @@ def certify(
             function, as every call of ``jax.grad`` gives one, is compiled anew.
         x: Any point; that the gradient is small there is for the caller to see.
         args: Further arguments of grad.
-        curvature_tol: The gamma to certify; 1e-4 of the smoothness if not given.
+        curvature_tol: The gamma to certify; 1e-4 of the curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it; may be traced.
         max_gradients: Stop before one gradient more than this; may be traced.
-        smoothness: Bound on the Hessian's norm; estimated at x if not given.
-        hessian_lipschitz: Lipschitz constant of the Hessian; estimated at x if not given.
+        smoothness: Bound on the Hessian's norm, if it is known.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise; both are then trusted.
 
     Returns:
         The verdict; ``.certificate()`` gives it in words.
@@ -208,8 +233,8 @@ def find_negative_curvature(
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it; may be traced.
         max_gradients: Stop before one gradient more than this; may be traced.
-        smoothness: Bound on the Hessian's norm; estimated at x if not given.
-        hessian_lipschitz: Lipschitz constant of the Hessian; estimated at x if not given.
+        smoothness: Bound on the Hessian's norm, if it is known.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise; both are then trusted.
 
     Returns:
         The verdict, with ``direction`` where negative curvature was found.
@@ -246,12 +271,13 @@ def _solve(
 
     grad = jax.grad(value)
     ran = drive(solver.phases, parameters, value, grad, rest(state), limit)
-    phase, x = ran.state.phase, ran.state.x
+    x = ran.state.x
     checked, verdict = confirm(request, grad, ran, limit)
     if hasattr(ran.state.escape, "sight"):
         claim = request.curvature_tol, request.failure_probability
         own = read(ran.state, *claim, steps(ran.state.escape))
-        verdict = jax.tree.map(lambda u, v: jnp.where(phase == TESTED, u, v), verdict, own)
+        later = unconfirmed(ran.state)
+        verdict = jax.tree.map(lambda u, v: jnp.where(later, u, v), verdict, own)
     outcome = status(ran, checked, verdict.holds)
     here, there = value(x), value(x0)
     ended = jnp.isin(outcome, jnp.array([STATUS[outcome] for outcome in ENDED]))
@@ -281,27 +307,64 @@ def _find(
     def look(point: Tree) -> Tree:
         return alike(grad(point, *args), x)
 
-    centre, spent = look(x), 1
-    if smoothness is None or hessian_lipschitz is None:
-        found = estimate(ops, jax.jit(look), x, centre, seed)
-        smoothness, hessian_lipschitz = smoothness or found[0], hessian_lipschitz or found[1]
-        spent += 2 * PROBES
-    wanted = settings(
-        ops, method, x, smoothness, hessian_lipschitz, curvature_tol or FINEST * smoothness,
-        failure_probability * math.pi**2 / 6,  # of which the first search spends 6/pi^2
-    )  # fmt: skip
-    parameters = Parameters(0.0, None, wanted)
-    solver = compose(gd, SEARCHES[method])
+    given = curvature_tol, failure_probability, smoothness, hessian_lipschitz
+    part, sought, codes = window, wanted(*given), (BEGIN, *SOUNDING)
+    if smoothness and hessian_lipschitz:
+        part, sought = SEARCHES[method], told(ops, method, x, *given)
+        codes = (BEGIN, SEARCH)
+    elif method == "anc":
+        codes += (FIRST, SEARCH, *STEADY)
+    parameters, solver = Parameters(0.0, None, sought), compose(gd, part)
     state = first_state(solver, parameters, x, seed, phase=BEGIN)
-    carry = rest(state)._replace(gradient=centre, gradients=jnp.array(spent))
-    phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
+    carry = rest(state)._replace(gradient=look(x), gradients=jnp.array(1))
+    phases = {code: solver.phases[code] for code in codes}
     ran = drive(phases, parameters, None, look, carry, limit)
+    if FIRST not in codes and part is window:
+        ran = _follow(ran, look, carry.gradient, constants, seed, limit)
     bent, ends = refutes(ran.state), ran.gradients + 2 <= limit
     state = jax.lax.cond(bent & ends, lambda s: mirror(ops, look, s), lambda s: s, ran.state)
     state = state._replace(phase=jnp.where(bent & ~ends, SEARCH, state.phase))
     spent = ran.gradients + jnp.where(bent & ends, 2, 0)
-    found = read(state, wanted.curvature_tol, failure_probability, spent)
+    found = read(state, sought.curvature_tol, failure_probability, spent)
     return found._replace(steep=steep(ops, found.gradient_norm, found.largest, x))
+
+
+def _follow(
+    ran: Carry, look: Callable[[Tree], Tree], centre: Tree, constants: Any, seed: Any, limit: Any
+) -> Carry:
+    """Search by ``nc`` as far as was sounded, with l by power steps if it is not given."""
+    smoothness, _, curvature_tol, failure_probability = constants
+    x, seen, spent = ran.state.x, ran.state.escape.sight, ran.gradients
+    if smoothness is None:
+        enough = spent + PROBES <= limit
+        measure = lambda: jnp.maximum(  # noqa: E731
+            power(ops, jax.jit(look), x, centre, seed, seen.radius), seen.smoothness
+        )
+        smoothness = jax.lax.cond(enough, measure, lambda: seen.smoothness)
+        spent, limit = spent + jnp.where(enough, PROBES, 0), jnp.where(enough, limit, 0)
+    gamma = curvature_tol or FINEST * smoothness
+    rho = 2 * seen.error / seen.radius + ops.tiny(x)
+    sought = settings(ops, "nc", x, smoothness, rho, gamma, failure_probability)
+    parameters = Parameters(0.0, None, sought._replace(radius=seen.radius))
+    solver, blind = compose(gd, SEARCHES["nc"]), ran.state.phase == BLIND
+    state = first_state(solver, parameters, x, seed, phase=jnp.where(blind, BLIND, BEGIN))
+    state = state._replace(escape=state.escape._replace(sight=seen))
+    carry = rest(state)._replace(gradient=centre, gradients=spent, finite=ran.finite)
+    phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
+    ran = drive(phases, parameters, None, look, carry, limit)
+    claims, affords = ran.state.phase == CERTIFIED, ran.gradients + 2 <= limit
+    last = jax.lax.cond(claims & affords, partial(_last_look, look), lambda s: s, ran.state)
+    last = last._replace(phase=jnp.where(claims & ~affords, SEARCH, last.phase))
+    return ran._replace(state=last, gradients=ran.gradients + jnp.where(claims & affords, 2, 0))
+
+
+def _last_look(look: Callable[[Tree], Tree], s: State) -> State:
+    """Take a claim back where the gradient bends along what has decayed slowest."""
+    e, radius = s.escape, s.escape.sight.radius
+    u = ops.times(1 / ops.norm(e.direction), e.direction)
+    near, far = (look(ops.add(s.x, share * radius, u)) for share in (0.5, 1.0))
+    holds = clear(ops, e.sight, e.gradient, near, far)
+    return s._replace(phase=jnp.where(holds, s.phase, TESTED))
 
 
 def _request(

@@ -209,7 +209,7 @@ def confirm(
     parameters, solver = Parameters(0.0, None, wanted), compose(gd, SEARCHES["anc"])
     state = first_state(
         solver, parameters, ran.state.x, ran.state.seed,
-        phase=jnp.where(ran.state.phase == TESTED, BEGIN, TESTED), episode=ran.state.episode,
+        phase=jnp.where(unconfirmed(ran.state), BEGIN, TESTED), episode=ran.state.episode,
     )  # fmt: skip
     phases = {
         BEGIN: solver.phases[BEGIN]._replace(needs=GRADIENT),
@@ -235,14 +235,18 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
         The three.
     """
     e, tiny = state.escape, ops.tiny(state.x)
-    if not hasattr(e, "stride"):
+    if not hasattr(e, "basis"):
         return request.smoothness, request.hessian_lipschitz, request.curvature_tol
-    seen, met, strange = e.sight, getattr(e, "smoothness", 0.0), getattr(e, "strange", 0.0)
-    if hasattr(e, "basis"):
-        met = SPREAD * largest(e)
-    smoothness = jnp.maximum(jnp.maximum(met, 4 * seen.error), math.sqrt(tiny))
-    rho = (2 * seen.error + strange) / jnp.maximum(seen.radius, tiny) + tiny
+    seen = e.sight
+    smoothness = jnp.maximum(SPREAD * largest(e), 4 * seen.error)
+    smoothness = jnp.maximum(smoothness, math.sqrt(tiny))
+    rho = (2 * seen.error + e.strange) / jnp.maximum(seen.radius, tiny) + tiny
     return smoothness, rho, jnp.clip(seen.curvature_tol, tiny, smoothness)
+
+
+def unconfirmed(state: State) -> Any:
+    """Say whether a method's own test has passed, or Lanczos is full; a window has had its say."""
+    return False if hasattr(state.escape, "window") else state.phase == TESTED
 
 
 def status(ran: Carry, checked: Carry, holds: Any) -> Any:

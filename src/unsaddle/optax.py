@@ -18,14 +18,13 @@ except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
 from unsaddle import asked
-from unsaddle.escapes.jump import MEASURE
+from unsaddle.escapes.window import window
 from unsaddle.hints import TRACED
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
     GO,
     GRADIENT,
-    JUMP_FAILED,
     START,
     Ops,
     Outcome,
@@ -42,9 +41,9 @@ from unsaddle.kernel import (
     iterate as at_iterate,
 )
 from unsaddle.methods import STOCHASTIC, find
-from unsaddle.ops import jax as ops
-from unsaddle.search import AGAIN, DARING, SHORTER, scaled
+from unsaddle.search import AGAIN, wanted
 from unsaddle.stochastic import settle
+from unsaddle.theory import check
 from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
 
 
@@ -54,11 +53,14 @@ class Quiet(NamedTuple):
     inner: Any  # the inner optimiser's state
     steps: Any  # for how many steps the gradient has been small
     armed: Any  # whether a search is allowed
-    part: Any  # of the jump's length, to try next
 
     def kinetic(self, ops: Ops, p: Any) -> Scalar:
         """Zero: the momentum is the inner optimiser's."""
         return 0.0
+
+    def scale(self) -> tuple[Scalar, Scalar]:
+        """l and rho as met on the way: not measured."""
+        return 0.0, 0.0
 
 
 def method(
@@ -186,32 +188,33 @@ psgd = partial(sampled, "psgd")
 def escape(
     inner: optax.GradientTransformation,
     *,
-    smoothness: float,  # l
-    hessian_lipschitz: float,  # rho
     tol: float = 1e-3,  # eps
     patience: int = 10,
     curvature_tol: float | None = None,  # gamma
     failure_probability: float = 1e-3,  # delta
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
     reset: bool = True,
     seed: int = 0,
 ) -> optax.GradientTransformationExtraArgs:
-    """Put the escape of ANCGD around any optax optimiser.
+    """Put the escape of agd-auto around any optax optimiser.
 
     Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
     ``patience`` steps, without once exceeding twice that in between, it searches for negative
     curvature, one gradient per update, and jumps along it, or certifies that there is none. A jump
-    that does not lower the value is shortened, and at last not taken. The next search waits until
+    that does not lower the value is halved, and at last not taken. The next search waits until
     the gradient has been above ``2 tol``; ``outcome(state)`` tells how the last one ended, if not
     by a jump.
 
     Args:
         inner: The optimiser to descend with; it is given the extra arguments too.
-        smoothness: Bound on the Hessian's norm.
-        hessian_lipschitz: Lipschitz constant of the Hessian.
         tol: Gradient norm below which to search.
         patience: For how many steps it must have been below.
-        curvature_tol: Curvature to certify. Default sqrt(rho tol).
+        curvature_tol: Curvature to certify. Default sqrt(rho tol), kept between 1e-4 and 1e-2 of
+            the curvature that is met where rho is not given.
         failure_probability: Chance of a false certificate over the whole run.
+        smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
         reset: Whether a jump resets the inner optimiser's state; schedules go on.
         seed: All randomness is a function of it.
 
@@ -230,15 +233,15 @@ def escape(
     if not patience > 0:
         raise ValueError(f"patience must be positive, got {patience!r}")
     optimiser = optax.with_extra_args_support(inner)
-    table = find("ancgd").from_theory
     constants = {
-        "smoothness": smoothness,
-        "hessian_lipschitz": hessian_lipschitz,
         "tol": tol,
         "curvature_tol": curvature_tol,
         "failure_probability": failure_probability,
+        "smoothness": smoothness,
+        "hessian_lipschitz": hessian_lipschitz,
     }
-    table(**constants, n=1)
+    known = check({word: value for word, value in constants.items() if value is not None})
+    p = Parameters(known.pop("tol"), None, wanted(**{"curvature_tol": None, **known}))
 
     def solver(extra: dict[str, Any]) -> Solver:
         def go(ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
@@ -252,7 +255,7 @@ def escape(
             left = s.left - 1
             return s._replace(
                 x=ops.switch(due, s.x, optax.apply_updates(s.x, move)),
-                descent=Quiet(ops.switch(due, quiet.inner, after), steps, armed, 1.0),
+                descent=Quiet(ops.switch(due, quiet.inner, after), steps, armed),
                 left=left,
                 phase=jnp.where(due, BEGIN, jnp.where(left <= 0, s.report, GO)),
             )
@@ -267,30 +270,20 @@ def escape(
         descent = Part(
             {START: Phase(at_iterate, GRADIENT, restart), GO: Phase(at_iterate, GRADIENT, go)},
             Quiet,
-            lambda ops, x: Quiet(optimiser.init(x), 0, True, 1.0),
+            lambda ops, x: Quiet(optimiser.init(x), 0, True),
         )
-        return compose(descent, DARING)
-
-    def parameters(params: Vector) -> Parameters:
-        return table(**constants, n=ops.size(params))._replace(descent=None)
+        return compose(descent, window)
 
     def init(params: Vector) -> Stepped:
-        kernel = first(solver({}), parameters(params), params, seed)
+        kernel = first(solver({}), p, params, seed)
         return Stepped(kernel, jnp.int32(0), jnp.int32(0), jnp.array(True))
 
     def update(
         updates: Vector, state: Any, params: Vector | None = None, **given: Any
     ) -> tuple[Vector, Stepped]:
         params = present(params)
-        phases, p = solver(given).phases, parameters(params)
-        p = p._replace(escape=scaled(p.escape, state.kernel.descent.part))
+        phases = solver(given).phases
         s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
-        shorter = p.escape.length * SHORTER
-        again = (s.phase == JUMP_FAILED) & (shorter > s.escape.sight.radius)
-        s = s._replace(
-            phase=jnp.where(again, MEASURE, s.phase),
-            descent=s.descent._replace(part=jnp.where(again, SHORTER, 1.0) * s.descent.part),
-        )
         over = s.phase < 0
         ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
         s = s._replace(

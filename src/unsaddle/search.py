@@ -7,33 +7,25 @@ from typing import Any
 
 from unsaddle.certificate import Certificate, rounded_up
 from unsaddle.escapes.anc import anc
-from unsaddle.escapes.jump import JUMP, MEASURE
+from unsaddle.escapes.jump import MEASURE
 from unsaddle.escapes.nc import nc
+from unsaddle.escapes.window import window
 from unsaddle.kernel import (
     BLIND,
     CERTIFIED,
     TESTED,
-    TRIAL,
-    VALUE,
     Ops,
     Part,
     Scalar,
     State,
     Vector,
 )
-from unsaddle.methods import ENOUGH
+from unsaddle.methods import ENOUGH, FINEST
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
-DARING = (
-    anc._replace(  # around another optimiser: a jump may lead out of the domain, and fails then
-        phases={**anc.phases, JUMP: anc.phases[JUMP]._replace(needs=VALUE | TRIAL)}
-    )
-)
 AGAIN = 2.0  # times tol: around another optimiser, a gradient above it allows another search
-SHORTER = 0.25  # what its jump is multiplied by when it does not pay
-PROBES = 4  # power steps, two gradients each, that estimate l and rho
+PROBES = 4  # power steps that estimate l
 MARGIN = 1.5  # what the estimate of l is multiplied by
-VARIES = 1e-2  # share of l by which the Hessian is taken to change over max(1, |x|), at the least
 STEEP = 1e-3  # share of l max(1, |x|): a larger gradient is not that of a stationary point
 SLOPE = "The gradient is {:.3g} here, x is not stationary: this is about its curvature only."
 WEAK = 0.1  # share of the largest curvature: ruling out more than this says little
@@ -49,17 +41,63 @@ WHY = {
 }
 
 
-def scaled(settings: Any, factor: Scalar) -> Any:
-    """Give settings with a jump of so many times the length, and what it then is to win."""
-    return settings._replace(
-        length=settings.length * factor, decrease=settings.decrease * factor**2
-    )
+def wanted(
+    curvature_tol: float | None,
+    failure_probability: float,
+    smoothness: float | None = None,
+    hessian_lipschitz: float | None = None,
+) -> Any:
+    """Give the settings of a search that finds out by itself what it is not told.
+
+    Args:
+        curvature_tol: The gamma to certify, if it is given.
+        failure_probability: Of the whole run.
+        smoothness: Bound on the Hessian's norm, if it is given.
+        hessian_lipschitz: Lipschitz constant of the Hessian, if it is given.
+
+    Returns:
+        The settings.
+    """
+    given = (curvature_tol, failure_probability, smoothness, hessian_lipschitz)
+    return window.settings(ENOUGH, FINEST, *(float(number or 0.0) for number in given))
 
 
-def estimate(
-    ops: Ops, look: Callable[[Vector], Vector], x: Vector, centre: Vector, seed: Scalar
-) -> tuple[Scalar, Scalar]:
-    """Estimate l and rho at x from second differences of the gradient along power iterates.
+def told(
+    ops: Ops,
+    method: str,
+    x: Vector,
+    curvature_tol: float | None,
+    failure_probability: float,
+    smoothness: float,
+    hessian_lipschitz: float,
+) -> Any:
+    """Give the settings of a single search at x that is told both constants.
+
+    Args:
+        ops: The backend.
+        method: ``anc`` or ``nc``.
+        x: Where.
+        curvature_tol: The gamma to certify, if it is given.
+        failure_probability: Of this search, which as the first spends 6/pi^2 of a whole run's.
+        smoothness: Bound on the Hessian's norm.
+        hessian_lipschitz: Lipschitz constant of the Hessian.
+
+    Returns:
+        The settings.
+    """
+    gamma, delta = curvature_tol or FINEST * smoothness, failure_probability * math.pi**2 / 6
+    return settings(ops, method, x, smoothness, hessian_lipschitz, gamma, delta)
+
+
+def power(
+    ops: Ops,
+    look: Callable[[Vector], Vector],
+    x: Vector,
+    centre: Vector,
+    seed: Scalar,
+    radius: Scalar,
+) -> Scalar:
+    """Estimate l at x by power steps on differences of the gradient.
 
     Args:
         ops: The backend.
@@ -67,23 +105,17 @@ def estimate(
         x: Where.
         centre: The gradient there.
         seed: Of the first direction.
+        radius: How far to look.
 
     Returns:
-        l with a margin, and rho as far as it can be seen.
+        l with a margin.
     """
-    length, tiny = ops.maximum(1.0, ops.norm(x)), ops.tiny(x)
-    radius = ops.roundoff(x) ** (1 / 3) * length
-    u = ops.noise(x, seed, 0)
-    smoothness = hessian_lipschitz = ops.sqrt(tiny)
+    u, smoothness = ops.noise(x, seed, 0), ops.sqrt(ops.tiny(x))
     for _ in range(PROBES):
-        u = ops.scale(1 / ops.maximum(ops.norm(u), tiny), u)
-        ahead = ops.keep(look(ops.add(x, radius, u)))
-        behind = ops.keep(look(ops.add(x, -radius, u)))
-        skew = ops.axpy(-2.0, centre, ops.add(ahead, 1.0, behind))
-        u = ops.scale(0.5 / radius, ops.axpy(-1.0, behind, ahead))
+        u = ops.scale(1 / ops.maximum(ops.norm(u), ops.tiny(x)), u)
+        u = ops.scale(1 / radius, ops.axpy(-1.0, centre, ops.keep(look(ops.add(x, radius, u)))))
         smoothness = ops.maximum(smoothness, MARGIN * ops.norm(u))
-        hessian_lipschitz = ops.maximum(hessian_lipschitz, ops.norm(skew) / radius**2)
-    return smoothness, ops.maximum(hessian_lipschitz, VARIES * smoothness / length)
+    return smoothness
 
 
 def settings(
@@ -153,7 +185,10 @@ def mirror(ops: Ops, look: Callable[[Vector], Vector], state: State) -> State:
     u = ops.times(1 / ops.norm(e.direction), e.direction)
     ahead = ops.keep(look(ops.add(state.x, radius, u)))
     bend = ops.axpy(-1.0, look(ops.add(state.x, -radius, u)), ahead)
-    return state._replace(escape=e._replace(curvature=ops.dot(u, bend) / (2 * radius)))
+    curvature = ops.dot(u, bend) / (2 * radius)
+    if hasattr(e, "window"):
+        return state._replace(escape=e._replace(window=e.window._replace(curvature=curvature)))
+    return state._replace(escape=e._replace(curvature=curvature))
 
 
 def read(

@@ -328,17 +328,18 @@ class Stepper(torch.optim.Optimizer):
 
     def _turn(self, before: int, state: State) -> State:
         """Take note of jumps, and of how a run ends."""
-        self._kernel, leap = state, getattr(state.escape, "leap", None)
+        self._kernel, e = state, state.escape
+        leap = getattr(e, "stride", getattr(e, "leap", None))
         if leap is not None and (before, state.phase) == (JUMP, START):
             log.info(
                 "jump %d: curvature %.3g, loss %.6g -> %.6g",
-                state.episode, state.escape.curvature, leap.value, leap.lowest,
+                state.episode, e.curvature, leap.value, leap.lowest,
             )  # fmt: skip
         if state.phase < 0:
             self.outcome = ENDS[state.phase]
-            if hasattr(state.escape, "sight") and state.phase not in (STALLED, UNBOUNDED):
+            if hasattr(e, "sight") and state.phase not in (STALLED, UNBOUNDED):
                 delta = self.parameters.escape.failure_probability
-                self.certificate = search.read(ops, state, delta, search.steps(state.escape))
+                self.certificate = search.read(ops, state, delta, search.steps(e))
         return state
 
     def _place(self) -> None:

@@ -8,6 +8,7 @@ that must stay below gamma, or it must be what rounding can do, up to four times
 counted with; else the search ends undecided.
 """
 
+from unsaddle.certificate import Sight
 from unsaddle.escapes.stride import MEASURE
 from unsaddle.kernel import (
     BEGIN,
@@ -46,20 +47,21 @@ def near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s._replace(escape=s.escape._replace(aside=ops.keep(gradient)), phase=s.phase + 1)
 
 
-def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Certified if e = 2 |g(r) - 2 g(r/2) + g(0)|/r is small, or first a jump, if it dips."""
-    e, w, seen = s.escape, s.escape.window, s.escape.sight
-    bend = ops.add(gradient, -1.0, w.gradient)
-    short = ops.add(e.aside, -1.0, w.gradient)
+def clear(ops: Ops, seen: Sight, centre: Vector, near: Vector, far: Vector) -> Scalar:
+    """Say whether e = 2 |g(r) - 2 g(r/2) + g(0)|/r is small beside gamma, or could be rounding."""
+    bend, short = ops.add(far, -1.0, centre), ops.add(near, -1.0, centre)
     strange = 2 * ops.norm(ops.add(bend, -2.0, short)) / seen.radius
+    return strange <= ops.maximum(seen.curvature_tol / 4, 4 * seen.error)
+
+
+def far(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Certified where nothing bends, or first a jump, where the lowest curvature is below zero."""
+    e, w, seen = s.escape, s.escape.window, s.escape.sight
     dips = (w.curvature < -4 * seen.error) & (p.escape.curvature_tol == 0)
     certified = ops.where(dips, MEASURE, CERTIFIED)
-    clear = strange <= ops.maximum(seen.curvature_tol / 4, 4 * seen.error)
     onward = ops.where(s.phase == FAR, NEAR_LOWEST, certified)
-    return s._replace(
-        escape=e._replace(strange=ops.maximum(e.strange, strange)),
-        phase=ops.where(clear, onward, TESTED),
-    )
+    steady = clear(ops, seen, w.gradient, e.aside, gradient)
+    return s._replace(phase=ops.where(steady, onward, TESTED))
 
 
 STEADY = {

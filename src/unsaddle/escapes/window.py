@@ -50,7 +50,6 @@ class Memory(NamedTuple):
     smoothness: Scalar  # l
     found: Scalar  # after how many steps curvature enough was found
     pace: Scalar  # what r is multiplied by while that improves the sight
-    strange: Scalar  # measured error of H u, where u decayed slowest
     sight: Sight
     stride: Stride
     floor = 0.0  # of gamma: nothing is learnt of it here
@@ -89,7 +88,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         behind=1.0,
         curvature=inf,
     )
-    search = Memory(xi, s.escape.aside, steps, 0.0, inf, 0.25, 0.0, seen, NO_STRIDE)
+    search = Memory(xi, s.escape.aside, steps, 0.0, inf, 0.25, seen, NO_STRIDE)
     return s._replace(escape=search, phase=HALF)
 
 
@@ -133,7 +132,7 @@ def onward(ops: Ops, e: Memory) -> Scalar:
 
 def memory(ops: Ops, x: Vector) -> Memory:
     """Nothing seen yet."""
-    return Memory(x, x, anc.anc.memory(ops, x), 0.0, inf, 0.25, 0.0, NO_SIGHT, NO_STRIDE)
+    return Memory(x, x, anc.anc.memory(ops, x), 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE)
 
 
 window = Part(
