@@ -70,7 +70,7 @@ def run(problem: Problem, runner: str) -> Course:
 def phase(state: Any) -> int | None:
     """Give the phase that waits for an answer, if the optimiser has any."""
     found = stepped(state)
-    return None if found is None else int(found.kernel.phase)
+    return int(found[0].kernel.phase) if found else None
 
 
 def many(problem: Problem, seeds: int) -> unsaddle.jax.Many:

@@ -231,11 +231,42 @@ def test_certify_tells_the_slope_and_why_it_is_undecided():
     assert blind.curvature_tol > 3.0
 
 
+@pytest.mark.parametrize("method", ["anc", "nc"])
+@pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])
+def test_a_narrow_well_far_away_is_no_floor(method, far, width):
+    """The gradient is odd about the saddle, so that no third derivative shows how it bends."""
+    centre = jnp.zeros(20).at[1].set(far)
+
+    def slope(x):
+        z = x - centre
+        return z.at[0].set(-z[0] + z[0] ** 3 / width**2)
+
+    for gamma in (0.1, None):
+        for seed in range(3):
+            claim = front.find_negative_curvature(slope, centre, (), method, gamma, seed=seed)
+            assert int(claim.holds) < 1 or float(claim.curvature_tol) > 1
+
+
+def test_mixed_and_coarse_precisions_warn_of_nothing():
+    x0 = {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
+    for method in METHODS:
+        given = CONSTANTS | {"method": method, "tol": 0.05, "decrease_available": 1.0}
+        found = front.minimize(fun, x0, max_gradients=400, **given)
+        assert found.x["x"].dtype == jnp.bfloat16
+
+
 def test_a_coarse_claim_is_called_weak():
     x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
     claim = front.certify(jax.grad(fun), x, curvature_tol=2.0).certificate()
     assert claim.holds
     assert "It is weak beside the largest curvature" in claim.note
+
+
+class Unhashable:
+    __hash__ = None
+
+    def __call__(self, x):
+        return 0.0
 
 
 BAD = {
@@ -252,9 +283,18 @@ BAD = {
     "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
     "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
     "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),
-    "seed must be a whole number.*not a key": lambda: front.minimize(
+    "seed must be a whole number, not": lambda: front.minimize(
         fun, start(), seed=jax.random.key(0)
     ),
+    r"seed must be below 2\*\*31": lambda: front.minimize(fun, start(), seed=2**40),
+    "max_gradients must be one number": lambda: front.minimize_many(
+        fun, jnp.ones((3, 2)), max_gradients=jnp.arange(3)
+    ),
+    "tol is compiled in": lambda: jax.jit(lambda tol: front.minimize(fun, start(), tol=tol))(0.1),
+    "smoothness is compiled in": lambda: jax.jit(
+        lambda l: front.certify(jax.grad(fun), start(), smoothness=l)  # noqa: E741
+    )(1.0),
+    "fun must be hashable": lambda: front.minimize(Unhashable(), start()),
     "tol=-1 was passed": lambda: front.minimize(fun, start(), tol=-1),
     r"one number, got shape \(2,\)": lambda: front.minimize(lambda x: x, jnp.ones(2)),
     "one number, got NoneType": lambda: front.minimize(lambda x: None, jnp.ones(2)),

@@ -13,6 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 import unsaddle.optax as front  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
 from unsaddle.methods import METHODS, STOCHASTIC  # noqa: E402
+from unsaddle.transform import stepped  # noqa: E402
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 
@@ -50,7 +51,7 @@ def run(tx, steps, until=lambda state: front.outcome(state) is not None):
         params, state = step(params, state)
         if until(state):
             break
-    if front.iterate(state, None) is not None:  # one of this package: compiled once
+    if stepped(state):  # one of this package: compiled once
         assert step._cache_size() == 1
     return params, state
 
@@ -224,6 +225,22 @@ def test_a_jump_in_the_middle_keeps_the_count():
     _, state = run(tx, 300, until=lambda s: abs(float(s.kernel.x["y"][0])) > 0.3 and s.kernel.phase)
     adam, schedule = (part.count for part in state.kernel.descent.inner)
     assert int(adam) < 40 < 60 < int(schedule)
+
+
+def test_several_methods_for_a_part_of_the_parameters_each():
+    """The iterate is put together; the end is that of the first that is not certified."""
+    parts = {"one": front.ancgd(**CONSTANTS), "two": front.pgd_nc(**CONSTANTS)}
+    tx = optax.multi_transform(parts, {"x": "one", "y": "two"})
+    params, state = run(tx, 2000)
+    assert front.outcome(state) in (Outcome.CERTIFIED, None)
+    point = front.iterate(state, params)
+    assert point.keys() == params.keys()
+    assert all(point[name].shape == params[name].shape for name in point)
+    masked = optax.masked(front.ancgd(**CONSTANTS), {"x": True, "y": False})
+    params, state = run(masked, 3, until=lambda state: False)
+    point = front.iterate(state, params)
+    assert point["y"] is params["y"]
+    assert not jnp.array_equal(point["x"], params["x"])
 
 
 def test_bad_input():

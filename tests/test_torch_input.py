@@ -133,6 +133,13 @@ def state_of_another_method():
     )
 
 
+def state_around_another_optimiser():
+    problem = Problem()
+    front.Escape(torch.optim.Adam(problem.params)).load_state_dict(
+        front.Escape(torch.optim.SGD(problem.params, lr=0.1)).state_dict()
+    )
+
+
 def maximised():
     front.Escape(torch.optim.SGD(Problem().params, lr=0.1, maximize=True))
 
@@ -204,6 +211,7 @@ BAD = {
     no_optimiser: (TypeError, r"Escape\(torch\.optim\.Adam"),
     no_closure_for_lbfgs: (TypeError, r"LBFGS needs a closure"),
     wrong_state: (ValueError, "not of PGDNC: pass"),
+    state_around_another_optimiser: (ValueError, r"not of Escape\(Adam\), but of Escape\(SGD\)"),
     state_of_another_method: (ValueError, "not of PGDNC, but of ANCGD"),
 }
 

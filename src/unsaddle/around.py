@@ -134,6 +134,10 @@ class Escape(Stepper):
         }
         return compose(Part(phases, Quiet, lambda ops, x: Quiet(0, True)), window)
 
+    @property
+    def _name(self) -> str:
+        return f"Escape({type(self.inner).__name__})"
+
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, tensors per parameter.
 

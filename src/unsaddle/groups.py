@@ -1,6 +1,7 @@
 """The parameters that a torch optimiser is given: listed, counted and checked."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from unsaddle.ops.torch import torch
@@ -125,3 +126,20 @@ def infinite(value: float, gradient: list[torch.Tensor], square: float) -> str:
     if not square < math.inf and not all(bool(torch.isfinite(g).all()) for g in gradient):
         return "a gradient is NaN or infinite"
     return ""
+
+
+def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
+    """Name every leaf of nested named tuples by its path.
+
+    Args:
+        name: Of the tree itself.
+        tree: The tuples.
+
+    Yields:
+        Name and leaf.
+    """
+    if hasattr(tree, "_fields"):
+        for field in tree._fields:
+            yield from leaves(f"{name}.{field}".lstrip("."), getattr(tree, field))
+    else:
+        yield name, tree

@@ -20,48 +20,41 @@ from unsaddle import asked
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.nc import SEARCH
 from unsaddle.escapes.sounding import FIRST, SOUNDING
-from unsaddle.escapes.steady import STEADY, clear
+from unsaddle.escapes.steady import STEADY
 from unsaddle.escapes.window import window
 from unsaddle.hints import MANY, SEARCHED, TRACED, knowing
 from unsaddle.kernel import (
     BEGIN,
-    BLIND,
-    CERTIFIED,
     ENDS,
-    TESTED,
     Outcome,
     Parameters,
-    State,
     compose,
 )
 from unsaddle.loops import (
-    Carry,
     Request,
     Solution,
     confirm,
     drive,
     first_state,
+    follow,
     rest,
     status,
     unconfirmed,
 )
-from unsaddle.methods import FINEST, STOCHASTIC, find
+from unsaddle.methods import STOCHASTIC, find
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
 from unsaddle.sampled import minimize_stochastic
 from unsaddle.search import (
-    PROBES,
     SEARCHES,
     mirror,
-    power,
     refutes,
-    settings,
     steep,
     steps,
     told,
     wanted,
 )
-from unsaddle.trees import Tree, alike, function, most, number, several, tree
+from unsaddle.trees import Tree, alike, fixed, function, most, number, several, tree, whole
 from unsaddle.verdict import Verdict, read
 from unsaddle.words import nearest
 
@@ -122,7 +115,7 @@ def minimize(
         TRACED, method, x0, smoothness, hessian_lipschitz,
         tol, curvature_tol, failure_probability, decrease_available, **options,
     )  # fmt: skip
-    return _solve(function(fun), request, x0, several(args), seed, most(max_gradients))
+    return _solve(function(fun), request, x0, several(args), whole(seed), most(max_gradients))
 
 
 def minimize_many(
@@ -252,10 +245,11 @@ def find_negative_curvature(
         "hessian_lipschitz": hessian_lipschitz,
     }
     for name, given in words.items():
+        fixed(name, given)
         if given is not None and not given > 0:
             raise ValueError(f"{name} must be positive or None, got {given!r}")
     constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
-    given = tree(x, "x"), several(args), seed, most(max_gradients)
+    given = tree(x, "x"), several(args), whole(seed), most(max_gradients)
     return _find(function(grad, "grad"), method, constants, *given)
 
 
@@ -320,51 +314,13 @@ def _find(
     phases = {code: solver.phases[code] for code in codes}
     ran = drive(phases, parameters, None, look, carry, limit)
     if FIRST not in codes and part is window:
-        ran = _follow(ran, look, carry.gradient, constants, seed, limit)
+        ran = follow(ran, look, carry.gradient, constants, seed, limit)
     bent, ends = refutes(ran.state), ran.gradients + 2 <= limit
     state = jax.lax.cond(bent & ends, lambda s: mirror(ops, look, s), lambda s: s, ran.state)
     state = state._replace(phase=jnp.where(bent & ~ends, SEARCH, state.phase))
     spent = ran.gradients + jnp.where(bent & ends, 2, 0)
     found = read(state, sought.curvature_tol, failure_probability, spent)
     return found._replace(steep=steep(ops, found.gradient_norm, found.largest, x))
-
-
-def _follow(
-    ran: Carry, look: Callable[[Tree], Tree], centre: Tree, constants: Any, seed: Any, limit: Any
-) -> Carry:
-    """Search by ``nc`` as far as was sounded, with l by power steps if it is not given."""
-    smoothness, _, curvature_tol, failure_probability = constants
-    x, seen, spent = ran.state.x, ran.state.escape.sight, ran.gradients
-    if smoothness is None:
-        enough = spent + PROBES <= limit
-        measure = lambda: jnp.maximum(  # noqa: E731
-            power(ops, jax.jit(look), x, centre, seed, seen.radius), seen.smoothness
-        )
-        smoothness = jax.lax.cond(enough, measure, lambda: seen.smoothness)
-        spent, limit = spent + jnp.where(enough, PROBES, 0), jnp.where(enough, limit, 0)
-    gamma = curvature_tol or FINEST * smoothness
-    rho = 2 * seen.error / seen.radius + ops.tiny(x)
-    sought = settings(ops, "nc", x, smoothness, rho, gamma, failure_probability)
-    parameters = Parameters(0.0, None, sought._replace(radius=seen.radius))
-    solver, blind = compose(gd, SEARCHES["nc"]), ran.state.phase == BLIND
-    state = first_state(solver, parameters, x, seed, phase=jnp.where(blind, BLIND, BEGIN))
-    state = state._replace(escape=state.escape._replace(sight=seen))
-    carry = rest(state)._replace(gradient=centre, gradients=spent, finite=ran.finite)
-    phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
-    ran = drive(phases, parameters, None, look, carry, limit)
-    claims, affords = ran.state.phase == CERTIFIED, ran.gradients + 2 <= limit
-    last = jax.lax.cond(claims & affords, partial(_last_look, look), lambda s: s, ran.state)
-    last = last._replace(phase=jnp.where(claims & ~affords, SEARCH, last.phase))
-    return ran._replace(state=last, gradients=ran.gradients + jnp.where(claims & affords, 2, 0))
-
-
-def _last_look(look: Callable[[Tree], Tree], s: State) -> State:
-    """Take a claim back where the gradient bends along what has decayed slowest."""
-    e, radius = s.escape, s.escape.sight.radius
-    u = ops.times(1 / ops.norm(e.direction), e.direction)
-    near, far = (look(ops.add(s.x, share * radius, u)) for share in (0.5, 1.0))
-    holds = clear(ops, e.sight, e.gradient, near, far)
-    return s._replace(phase=jnp.where(holds, s.phase, TESTED))
 
 
 def _request(
@@ -392,6 +348,8 @@ def _request(
         "failure_probability": failure_probability,
         "decrease_available": decrease_available,
     }
+    constants = {name: fixed(name, given) for name, given in constants.items()}
+    smoothness, hessian_lipschitz, tol, curvature_tol, failure_probability, _ = constants.values()
     words = method, find(method), ops.size(x), constants, options, minimize, hints
     parameters = asked.parameters(*words)
     known = float(smoothness or 0.0), float(hessian_lipschitz or 0.0)

@@ -12,8 +12,11 @@ import jax.numpy as jnp
 from unsaddle.certify import SPREAD
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.nc import SEARCH
+from unsaddle.escapes.steady import clear
 from unsaddle.kernel import (
     BEGIN,
+    BLIND,
+    CERTIFIED,
     ENDS,
     GRADIENT,
     SAME,
@@ -27,9 +30,10 @@ from unsaddle.kernel import (
     State,
     compose,
 )
+from unsaddle.methods import FINEST
 from unsaddle.ops import jax as ops
 from unsaddle.result import STATUS
-from unsaddle.search import SEARCHES, settings
+from unsaddle.search import PROBES, SEARCHES, power, settings
 from unsaddle.trees import Tree, whole
 from unsaddle.verdict import Verdict, largest, read
 
@@ -247,6 +251,56 @@ def constants(request: Request, state: State) -> tuple[Any, Any, Any]:
 def unconfirmed(state: State) -> Any:
     """Say whether a method's own test has passed, or Lanczos is full; a window has had its say."""
     return False if hasattr(state.escape, "window") else state.phase == TESTED
+
+
+def follow(
+    ran: Carry, look: Callable[[Tree], Tree], centre: Tree, constants: Any, seed: Any, limit: Any
+) -> Carry:
+    """Search by ``nc`` as far as was sounded, with l by power steps if it is not given.
+
+    Args:
+        ran: In which the sounding ended.
+        look: The gradient at a point.
+        centre: That at x.
+        constants: l, rho, gamma and delta, the first three None if they are not given.
+        seed: Of the noise.
+        limit: How many gradients there may be in all.
+
+    Returns:
+        In which the search ended.
+    """
+    smoothness, _, curvature_tol, failure_probability = constants
+    x, seen, spent = ran.state.x, ran.state.escape.sight, ran.gradients
+    if smoothness is None:
+        enough = spent + PROBES <= limit
+        measure = lambda: jnp.maximum(  # noqa: E731
+            power(ops, jax.jit(look), x, centre, seed, seen.radius), seen.smoothness
+        )
+        smoothness = jax.lax.cond(enough, measure, lambda: seen.smoothness)
+        spent, limit = spent + jnp.where(enough, PROBES, 0), jnp.where(enough, limit, 0)
+    gamma = curvature_tol or FINEST * smoothness
+    rho = 2 * seen.error / seen.radius + ops.tiny(x)
+    sought = settings(ops, "nc", x, smoothness, rho, gamma, failure_probability)
+    parameters = Parameters(0.0, None, sought._replace(radius=seen.radius))
+    solver, blind = compose(gd, SEARCHES["nc"]), ran.state.phase == BLIND
+    state = first_state(solver, parameters, x, seed, phase=jnp.where(blind, BLIND, BEGIN))
+    state = state._replace(escape=state.escape._replace(sight=seen))
+    carry = rest(state)._replace(gradient=centre, gradients=spent, finite=ran.finite)
+    phases = {code: solver.phases[code] for code in (BEGIN, SEARCH)}
+    ran = drive(phases, parameters, None, look, carry, limit)
+    claims, affords = ran.state.phase == CERTIFIED, ran.gradients + 2 <= limit
+    last = jax.lax.cond(claims & affords, partial(_steadied, look), lambda s: s, ran.state)
+    last = last._replace(phase=jnp.where(claims & ~affords, SEARCH, last.phase))
+    return ran._replace(state=last, gradients=ran.gradients + jnp.where(claims & affords, 2, 0))
+
+
+def _steadied(look: Callable[[Tree], Tree], s: State) -> State:
+    """Take a claim back where the gradient bends along what has decayed slowest."""
+    e, radius = s.escape, s.escape.sight.radius
+    u = ops.times(1 / ops.norm(e.direction), e.direction)
+    near, far = (look(ops.add(s.x, share * radius, u)) for share in (0.5, 1.0))
+    holds = clear(ops, e.sight, e.gradient, near, far)
+    return s._replace(phase=jnp.where(holds, s.phase, TESTED))
 
 
 def status(ran: Carry, checked: Carry, holds: Any) -> Any:

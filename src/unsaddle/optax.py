@@ -321,30 +321,37 @@ def iterate(state: Any, params: Vector) -> Vector:
     """Give the point to evaluate: the iterate, while the parameters hold a probe.
 
     Args:
-        state: The state of a transformation, perhaps inside a chain.
-        params: The parameters, which are given back if no method of this package is in the state.
+        state: The state of a transformation, perhaps inside a chain, or of several for a part of
+            the parameters each.
+        params: The parameters, which are given back as far as no method of this package has them.
 
     Returns:
         The iterate.
     """
-    found = stepped(state)
-    return params if found is None else found.kernel.x
+
+    def hidden(node: Any) -> bool:
+        return isinstance(node, optax.MaskedNode)
+
+    for found in stepped(state):
+        own = lambda mine, theirs: theirs if hidden(mine) else mine  # noqa: E731
+        params = jax.tree.map(own, found.kernel.x, params, is_leaf=hidden)
+    return params
 
 
 def outcome(state: Any) -> Outcome | None:
     """Say how a method ended, or the last search of ``escape``.
 
     Args:
-        state: The state of a transformation, perhaps inside a chain.
+        state: The state of a transformation, perhaps inside a chain; where there are several, that
+            of the first that is not certified counts.
 
     Returns:
         The outcome, or None if there is none yet. ``NOT_FINITE`` while the last gradient or value
         was: nothing was changed then, and the next one that is finite goes on.
     """
-    found = stepped(state)
-    if found is None:
-        return None
-    return ENDS.get(int(found.ended)) if found.finite else Outcome.NOT_FINITE
+    ends = [ENDS.get(int(it.ended)) if it.finite else Outcome.NOT_FINITE for it in stepped(state)]
+    pending = [end for end in ends if end is not Outcome.CERTIFIED]
+    return (pending or ends or [None])[0]
 
 
 def sample(state: Any) -> Any:
@@ -357,4 +364,4 @@ def sample(state: Any) -> Any:
         The number; the same as before where the same sample is wanted again.
     """
     found = stepped(state)
-    return jnp.int32(0) if found is None else found.sample
+    return found[0].sample if found else jnp.int32(0)

@@ -18,7 +18,7 @@ from unsaddle.methods import find
 from unsaddle.ops import jax as ops
 from unsaddle.sampling import FiniteSum
 from unsaddle.stochastic import BATCHES, concentrated, settle
-from unsaddle.trees import Tree, function, most, number, tree
+from unsaddle.trees import Tree, function, most, number, tree, whole
 from unsaddle.verdict import Verdict, read
 
 MOST = 2**31 - 1  # samples that can be counted
@@ -106,7 +106,7 @@ def minimize_stochastic(
         failure_probability if exact else failure_probability / 2,
     )
     drawer, data = (samples, None) if callable(samples) else (rows, samples)
-    given = x0, data, seed, most(max_samples)
+    given = x0, data, whole(seed), most(max_samples)
     return _solve(function(fun), request, drawer, int(many), float(tol), *given)
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from unsaddle import search
 from unsaddle.certificate import Certificate
 from unsaddle.escapes.jump import JUMP
-from unsaddle.groups import check, dense, infinite
+from unsaddle.groups import check, dense, infinite, leaves
 from unsaddle.kernel import (
     BEGIN,
     ENDS,
@@ -87,12 +87,19 @@ class Stepper(torch.optim.Optimizer):
         """Make what cannot be copied."""
         self.solver = self._solver()
         self._closure: Closure | None = None
+        self._loss: Any = None  # the last that a closure gave
         self._rests = self.solver.phases[GO].at is iterate  # whether x lives in the parameters
+
+    @property
+    def _name(self) -> str:
+        """What a saved state is of."""
+        return type(self).__name__
 
     def _solver(self) -> Solver:
         """Give the method."""
         raise NotImplementedError
 
+    @torch.no_grad()
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Take more parameters over, unless no method can handle them.
 
@@ -103,6 +110,9 @@ class Stepper(torch.optim.Optimizer):
         added = self.param_groups.pop()
         check([*self.param_groups, added])
         self.param_groups.append(added)
+        if getattr(self, "outcome", None) is not None:  # there is more to do
+            self.outcome = self.certificate = None
+            self._begin(self._at)
 
     def __getstate__(self) -> dict[str, Any]:
         """Give what a copy and a pickle have: the parameters and all that the method knows."""
@@ -151,7 +161,7 @@ class Stepper(torch.optim.Optimizer):
                 "call opt.step(loss=loss)"
             )
         if self.outcome is not None:
-            return loss
+            return self._loss if loss is None else loss
         if closure is None:
             self._answer(loss)
             return loss
@@ -162,6 +172,7 @@ class Stepper(torch.optim.Optimizer):
                 self._ask()
         finally:
             self._closure = None
+        self._loss = first
         return first
 
     @contextmanager
@@ -188,10 +199,11 @@ class Stepper(torch.optim.Optimizer):
         """
         packed = super().state_dict()
         numbers: dict[str, Any] = {
-            "optimiser": type(self).__name__,
+            "optimiser": self._name,
             "looks": self.looks,
             "value": self._value,
             "seed": self.seed,
+            "roundoff": ops.roundoff(self._all()),
             "parameters": dict(leaves("", self.parameters)),
         }
         if self._kernel is not None:
@@ -217,7 +229,7 @@ class Stepper(torch.optim.Optimizer):
         Raises:
             ValueError: If it is not of such an optimiser.
         """
-        name = type(self).__name__
+        name = self._name
         saved = state_dict["param_groups"][0].get("unsaddle", {}).get("optimiser")
         if saved != name:
             whose = f", but of {saved}" if saved else ""
@@ -236,6 +248,8 @@ class Stepper(torch.optim.Optimizer):
             self._kernel = kernel = self._fill("", blank, numbers)
             if kernel.phase < 0:
                 self._turn(kernel.phase, kernel)
+            if kernel.phase >= BEGIN and ops.roundoff(self._at) > numbers["roundoff"]:
+                self._begin(self._at)  # what a search sees is of a precision
             self._place()
         self.state.clear()
 
@@ -298,15 +312,7 @@ class Stepper(torch.optim.Optimizer):
         self._place()
 
     def _require(self, phase: Phase, loss: Any) -> None:
-        """Ask for the loss, in a loop without a closure at the first step and not when it is due.
-
-        Args:
-            phase: That looks.
-            loss: What came.
-
-        Raises:
-            TypeError: If it is missing.
-        """
+        """Ask for the loss: in a loop without a closure at the first step, not when it is due."""
         wanted = self.needs_value if self._closure is None else phase.needs & VALUE
         if loss is None and wanted:
             raise TypeError(
@@ -360,14 +366,15 @@ class Stepper(torch.optim.Optimizer):
 
     def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
-        moving = [p for p in self._all() if p.requires_grad and p.grad is not None]
-        if not moving:
+        known = {*self._at}
+        moving = [p for p in self._all() if p.requires_grad and (p.grad is not None or p in known)]
+        if all(p.grad is None for p in moving):
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
         frozen = any(not p.requires_grad for p in self._at)
-        if self._kernel is None or frozen or not {*moving} <= {*self._at}:
+        if self._kernel is None or frozen or not known.issuperset(moving):
             probed = self._kernel is not None and self._pending.at is not iterate
             self._begin(moving)
             if probed:  # the gradients are of a search that is no more: look again
@@ -385,12 +392,3 @@ class Stepper(torch.optim.Optimizer):
         x = moving if self._rests else ops.keep(moving)
         start = self.solver.start(ops, self.parameters, x, self.seed)
         self._kernel = start._replace(episode=episode, drawn=drawn)
-
-
-def leaves(name: str, tree: Any) -> Iterator[tuple[str, Any]]:
-    """Name every leaf of nested named tuples by its path."""
-    if hasattr(tree, "_fields"):
-        for field in tree._fields:
-            yield from leaves(f"{name}.{field}".lstrip("."), getattr(tree, field))
-    else:
-        yield name, tree

@@ -70,7 +70,7 @@ class Method(Stepper):
 
     def _prepare(self, groups: Any, parameters: Parameters, seed: int, lr: float | None) -> None:
         if lr is not None and hasattr(parameters.descent, "step"):
-            parameters = override(parameters, {"step": lr})
+            parameters = override(parameters, {"step": float(lr)})
         step = getattr(parameters.descent, "step", 1.0 if lr is None else lr)
         super().__init__(groups, {"lr": step}, parameters, seed)
         self._current()

@@ -86,10 +86,10 @@ def counted(
     return state._replace(drawn=drawn), number
 
 
-def stepped(state: Any) -> Stepped | None:
-    """Find the state of a method in the state of a chain."""
+def stepped(state: Any) -> list[Stepped]:
+    """Find the states of the methods in the state of a chain, or of what masks parameters."""
     nodes = jax.tree.leaves(state, is_leaf=lambda node: isinstance(node, Stepped))
-    return next((node for node in nodes if isinstance(node, Stepped)), None)
+    return [node for node in nodes if isinstance(node, Stepped)]
 
 
 def present(params: Vector | None) -> Vector:

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from unsaddle import oracle
 
@@ -63,11 +64,16 @@ def most(max_gradients: Any) -> Any:
 
     Returns:
         The budget.
+
+    Raises:
+        ValueError: If it is not one whole number.
     """
     largest = jnp.iinfo(jnp.int32).max
     if max_gradients is None:
         return largest
     if isinstance(max_gradients, jax.Array):
+        if jnp.shape(max_gradients):
+            raise ValueError("max_gradients must be one number, for all runs; got an array")
         return max_gradients
     return min(int(oracle.whole("max_gradients", max_gradients, " or None")), largest)
 
@@ -85,7 +91,9 @@ def whole(seed: Any) -> Any:
         TypeError: If it is a key, or no whole number.
     """
     if jnp.shape(seed) or not jnp.issubdtype(jnp.result_type(seed), jnp.integer):
-        raise TypeError(f"seed must be a whole number, got {seed!r}; pass seed=0, not a key")
+        raise TypeError("seed must be a whole number, not an array or a key: pass seed=0")
+    if isinstance(seed, int) and abs(seed) > jnp.iinfo(jnp.int32).max:
+        raise TypeError(f"seed must be below 2**31, got {seed}")
     return seed
 
 
@@ -107,7 +115,32 @@ def function(fun: Any, name: str = "fun") -> Callable[..., Any]:
             f"{name} must be callable, got {type(fun).__name__}; the function comes first, "
             "then the point"
         )
+    try:
+        hash(fun)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be hashable, as it is compiled once: pass {name}.__call__, or a function "
+            "with the data in args"
+        ) from None
     return fun
+
+
+def fixed(name: str, given: Any) -> Any:
+    """Give a constant as a Python number, as it is compiled in.
+
+    Args:
+        name: Of the argument.
+        given: What came.
+
+    Returns:
+        The number, or what else came.
+
+    Raises:
+        TypeError: If it is traced.
+    """
+    if isinstance(given, Tracer):
+        raise TypeError(f"{name} is compiled in and cannot be traced: pass a Python number")
+    return float(given) if isinstance(given, jax.Array) and not jnp.shape(given) else given
 
 
 def several(args: Any) -> tuple[Any, ...]:

@@ -112,7 +112,7 @@ def shelf(x: Vector, places: int) -> Vector:
 
 def put(shelf: Vector, i: Any, x: Vector) -> Vector:
     """The shelf with x in place i."""
-    return jax.tree.map(lambda rows, leaf: rows.at[i].set(leaf), shelf, x)
+    return jax.tree.map(lambda rows, leaf: rows.at[i].set(leaf.astype(rows.dtype)), shelf, x)
 
 
 def pick(shelf: Vector, i: Any) -> Vector:
@@ -135,7 +135,9 @@ def mix(shelf: Vector, filled: Any, weights: Any) -> Vector:
     """Weighted sum of the first vectors of a shelf."""
 
     def mixed(size: int, shelf: Vector, weights: Any) -> Vector:
-        return jax.tree.map(lambda u: jnp.tensordot(weights[:size], u[:size], 1), shelf)
+        return jax.tree.map(
+            lambda u: jnp.tensordot(weights[:size], u[:size], 1).astype(u.dtype), shelf
+        )
 
     return _enough(len(weights), filled, mixed, shelf, _leading(weights, filled))
 

@@ -1,0 +1,93 @@
+"""Parameters that come, go, take turns, and move to another precision in the middle of a run."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import unsaddle.torch as front  # noqa: E402
+from tests.torch_problem import Problem, make, run  # noqa: E402
+from unsaddle import Outcome  # noqa: E402
+
+
+def test_parameters_that_take_turns_are_one_set():
+    """Two halves with a gradient every other time: the method begins anew once, not at each."""
+    problem, started = Problem(), []
+    opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1), patience=6, tol=1e-2)
+    begin = opt._begin
+    opt._begin = lambda moving: (started.append(len(moving)), begin(moving))
+    for turn in range(200):
+        loss = problem.closure()
+        problem.params[turn % 2].grad = None
+        opt.step(loss=loss)
+    assert started == [1, 2]
+    assert opt._kernel.episode > 0  # it came to search
+
+
+def test_parameters_that_come_after_the_end_are_taken_up():
+    problem, late = Problem(), torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+    opt = run(make(front.PGDNC, problem), problem)
+    assert opt.outcome is Outcome.CERTIFIED
+    assert float(opt.step(problem.closure).detach()) == pytest.approx(
+        -0.25, abs=1e-3
+    )  # the last loss
+    opt.add_param_group({"params": [late]})
+
+    def closure():
+        late.grad = None
+        loss = problem.closure() + (late**2).sum() / 2
+        late.grad = late.detach().clone()
+        return loss
+
+    for _ in range(3000):
+        opt.step(closure)
+        if opt.outcome is not None:
+            break
+    assert opt.outcome is Outcome.CERTIFIED
+    assert float(late.detach().norm()) < 0.01
+
+
+CUT = {
+    front.PGDNC: {"smoothness": 6.0, "hessian_lipschitz": 1.0, "tol": 0.1, "curvature_tol": 0.3},
+    front.ANCGD: {"smoothness": 6.0, "hessian_lipschitz": 1.0, "tol": 0.1, "curvature_tol": 0.3},
+    front.AGDAuto: {"tol": 1e-2},
+    front.Auto: {"tol": 1e-2},
+}
+
+
+@pytest.mark.parametrize("cls", CUT, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("coarse", [torch.float32, torch.bfloat16], ids=str)
+def test_a_search_that_moves_to_a_coarser_precision_certifies_no_saddle(cls, coarse):
+    """Wherever it was cut: there x + r u may be x itself, and what does not grow means nothing."""
+    spectrum = torch.linspace(0.5, 5, 20, dtype=torch.float64)
+    spectrum[0] = -0.5
+
+    def problem(dtype):
+        x = torch.nn.Parameter(torch.full((20,), 3.1, dtype=dtype))
+
+        def closure():
+            x.grad = None
+            z = x - torch.tensor(3.1, dtype=dtype)
+            loss = (spectrum.to(dtype) * z**2).sum() / 2
+            loss.backward()
+            return loss
+
+        return x, closure
+
+    x, closure = problem(torch.float64)
+    opt, moved = cls([x], **CUT[cls]), 0
+    while opt.outcome is None and moved < 25 and float((x.detach() - 3.1).abs().max()) < 0.05:
+        opt.step(loss=closure())
+        if opt.phase not in ("search", "half", "whole", "near", "far"):
+            continue
+        y, other = problem(coarse)
+        again, moved = cls([y], **CUT[cls]), moved + 1
+        again.load_state_dict(copy.deepcopy(opt.state_dict()))
+        for _ in range(60):
+            again.step(loss=other())
+            if again.outcome is not None or float((y.detach() - 3.1).abs().max()) > 0.5:
+                break
+        claim = again.certificate
+        assert not claim or claim.curvature_tol > 0.5
+    assert moved > 3
