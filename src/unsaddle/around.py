@@ -91,8 +91,8 @@ class Escape(Stepper):
             inner: The optimiser to descend with.
             tol: Gradient norm below which to search.
             patience: For how many steps it must have been below.
-            curvature_tol: Curvature to certify. Default sqrt(rho tol), kept between 1e-4 and 1e-2
-                of the curvature that is met where rho is not given.
+            curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met,
+                and at least 1e-4 of the curvature that is met.
             failure_probability: Chance of a false certificate over the whole run.
             smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
             hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
@@ -234,6 +234,8 @@ class Escape(Stepper):
 
     def _turn(self, before: int, state: State) -> State:
         """Log what happened, and go on after whatever ends a search."""
+        if state.phase == MEASURE and state.escape.found == math.inf:  # the claim can be made
+            state = state._replace(phase=CERTIFIED)
         if self.reset and (before, state.phase) == (TRY, START):
             self.inner.state.clear()
         if state.phase >= 0:

@@ -18,10 +18,12 @@ except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
 from unsaddle import asked
+from unsaddle.escapes.stride import MEASURE
 from unsaddle.escapes.window import window
 from unsaddle.hints import TRACED
 from unsaddle.kernel import (
     BEGIN,
+    CERTIFIED,
     ENDS,
     GO,
     GRADIENT,
@@ -210,8 +212,8 @@ def escape(
         inner: The optimiser to descend with; it is given the extra arguments too.
         tol: Gradient norm below which to search.
         patience: For how many steps it must have been below.
-        curvature_tol: Curvature to certify. Default sqrt(rho tol), kept between 1e-4 and 1e-2 of
-            the curvature that is met where rho is not given.
+        curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met, and
+            at least 1e-4 of the curvature that is met.
         failure_probability: Chance of a false certificate over the whole run.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
@@ -284,6 +286,8 @@ def escape(
         params = present(params)
         phases = solver(given).phases
         s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
+        claims = (s.phase == MEASURE) & (s.escape.found == math.inf)  # no jump is needed for that
+        s = s._replace(phase=jnp.where(claims, CERTIFIED, s.phase))
         over = s.phase < 0
         ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
         s = s._replace(

@@ -59,7 +59,8 @@ def wanted(
         The settings.
     """
     given = (curvature_tol, failure_probability, smoothness, hessian_lipschitz)
-    return window.settings(ENOUGH, FINEST, *(float(number or 0.0) for number in given))
+    numbers = (float(number or 0.0) for number in given)
+    return window.settings(ENOUGH, FINEST, *numbers, coarsest=1.0)
 
 
 def told(

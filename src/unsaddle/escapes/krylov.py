@@ -45,6 +45,7 @@ class Settings(NamedTuple):
     smoothness: float  # l, or zero
     hessian_lipschitz: float  # rho, or zero
     noise: float = 0.0  # relative error of a gradient, where it is above the roundoff
+    coarsest: float = 1e-2  # share of l above which gamma is not chosen
 
 
 def orthogonal(ops: Ops, e: Memory, w: Vector) -> tuple[Vector, Vector]:

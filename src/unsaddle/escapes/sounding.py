@@ -3,7 +3,7 @@
 Choices:
 
 1. l and rho are what was given or what was met; gamma, where not given, is sqrt(rho eps), kept
-   between ``finest`` l and l/100 with the l met at x~ where rho was not given either.
+   between ``finest`` l and ``coarsest`` l with the l met at x~ where rho was not given either.
 2. The error of a difference is measured: along v_1 by halving r, which costs one gradient (r is
    shortened while bending, not rounding, hides gamma, once there is curvature beside the bending at
    once to where it should no longer, or rounding would; where that makes it worse the gradient is
@@ -25,7 +25,6 @@ from unsaddle.kernel import BEGIN, BLIND, GRADIENT, Ops, Parameters, Phase, Scal
 SEARCH, HALF, WHOLE, FIRST = BEGIN + 1, BEGIN + 5, BEGIN + 6, BEGIN + 7
 WIDEST, CLEAR = 1e-2, 1e-2  # r, as a share of max(|x|, 1); 4 e, as a share of gamma
 SHORTER = 0.25  # what r is multiplied by at most where it is shortened
-COARSEST = 1e-2  # share of l above which gamma is not chosen
 RESOLVED = 0.75  # |H v_1| over r/2 by that over r, where it bends: a half, if r is short enough
 
 
@@ -75,8 +74,8 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     changing = ops.where(hazy, 4 * rho, changing)
     known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, ops.maximum(rho, changing))
     own = ops.sqrt(known * p.tolerance)
-    coarse = (c.finest > 0) & (own > COARSEST * local)
-    own = ops.maximum(ops.where(coarse, COARSEST * local, own), c.finest * local)
+    coarse = (c.finest > 0) & (own > c.coarsest * local)
+    own = ops.maximum(ops.where(coarse, c.coarsest * local, own), c.finest * local)
     asked = ops.where(c.curvature_tol > 0, c.curvature_tol, own)
     least = ops.where(local == 0, 2 * p.tolerance / r, e.floor)
     seen = sight(
