@@ -240,7 +240,7 @@ class Escape(Stepper):
             self.inner.state.clear()
         if state.phase >= 0:
             return super()._turn(before, state)
-        delta, spent = self.parameters.escape.failure_probability, search.steps(state.escape)
+        delta, spent = self.parameters.escape.failure_probability, self.looks - self._since
         self.certificate = search.read(ops, state, delta, spent)
         word = "certified" if state.phase == CERTIFIED else "stay"
         log.info("%s %d: %s", word, state.episode, self.certificate)

@@ -58,7 +58,7 @@ class Stepper(torch.optim.Optimizer):
     solver: Solver
     kept: ClassVar[tuple[str, ...]] = (  # in a copy and in a pickle, beside what torch keeps
         "parameters", "seed", "outcome", "certificate", "looks",
-        "_at", "_kernel", "_value", "_ready",
+        "_at", "_kernel", "_value", "_ready", "_since",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +76,7 @@ class Stepper(torch.optim.Optimizer):
         self.parameters, self.seed = parameters, seed
         self.outcome: Outcome | None = None
         self.certificate: Certificate | None = None
-        self.looks = 0
+        self.looks = self._since = 0  # in all, and before the last search
         self._at: Vector = []  # the parameters that take part
         self._kernel: State | None = None
         self._value = math.nan
@@ -201,6 +201,7 @@ class Stepper(torch.optim.Optimizer):
         numbers: dict[str, Any] = {
             "optimiser": self._name,
             "looks": self.looks,
+            "since": self._since,
             "value": self._value,
             "seed": self.seed,
             "roundoff": ops.roundoff(self._all()),
@@ -238,7 +239,8 @@ class Stepper(torch.optim.Optimizer):
             )
         super().load_state_dict(state_dict)
         numbers = self.param_groups[0].pop("unsaddle")
-        self.looks, self._value, self.seed = (numbers[word] for word in ("looks", "value", "seed"))
+        words = ("looks", "since", "value", "seed")
+        self.looks, self._since, self._value, self.seed = (numbers[word] for word in words)
         self.parameters = self._fill("", self.parameters, numbers["parameters"])
         self._kernel = self.outcome = self.certificate = None
         if "active" in numbers:
@@ -335,6 +337,7 @@ class Stepper(torch.optim.Optimizer):
     def _turn(self, before: int, state: State) -> State:
         """Take note of jumps, and of how a run ends."""
         self._kernel, e = state, state.escape
+        self._since = self.looks if state.phase == BEGIN else self._since
         leap = getattr(e, "stride", getattr(e, "leap", None))
         if leap is not None and (before, state.phase) == (JUMP, START):
             log.info(
@@ -345,7 +348,7 @@ class Stepper(torch.optim.Optimizer):
             self.outcome = ENDS[state.phase]
             if hasattr(e, "sight") and state.phase not in (STALLED, UNBOUNDED):
                 delta = self.parameters.escape.failure_probability
-                self.certificate = search.read(ops, state, delta, search.steps(e))
+                self.certificate = search.read(ops, state, delta, self.looks - self._since)
         return state
 
     def _place(self) -> None:
