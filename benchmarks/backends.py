@@ -5,7 +5,9 @@ is the cost of the kernel itself; a real gradient hides it. Both sides take turn
 each counts; torch has one thread, JAX as many as it takes. An array of 31 MB is made and freed
 first, after which glibc's malloc keeps freed vectors: without that, page faults come and go with
 the order of allocations, on either side. On a machine that has other work to do the times, and for
-JAX the ratios too, mean little.
+JAX the ratios too, mean little. AGD on JAX is above its limit: v_{t+1} is kept from one look to the
+next, where XLA lets a loop by hand compute it twice instead, and each gradient is read once more to
+see whether it is finite.
 
     python benchmarks/backends.py [--output docs/backends.md]
 """

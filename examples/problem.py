@@ -67,7 +67,7 @@ def table(courses: Courses) -> str:
 
 
 def picture(courses: Courses, path: str) -> None:
-    """Draw the losses over the gradients, with the jumps of Escape marked."""
+    """Draw the lowest losses over the gradients, with the jumps of Escape marked."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -77,14 +77,15 @@ def picture(courses: Courses, path: str) -> None:
     for axis, (problem, each) in zip(axes, courses.items(), strict=True):
         for runner, course in each.items():
             style = {"linewidth": 1.2, "markevery": [-1], **STYLES[LIKE.get(runner, runner)]}
-            axis.plot(range(1, len(course.losses) + 1), course.losses, label=runner, **style)
-            heights = [course.losses[at - 1] for at in course.jumps]
+            lowest = np.minimum.accumulate(course.losses)  # without probes and trials of a jump
+            axis.plot(range(1, len(lowest) + 1), lowest, label=runner, **style)
+            heights = [lowest[at - 1] for at in course.jumps]
             mark = {"color": style["color"], "edgecolor": "black", "marker": "v", "zorder": 9}
             axis.scatter(course.jumps, heights, s=70, **mark)
         axis.scatter([], [], color="white", edgecolor="black", marker="v", s=70, label="jump")
         axis.set(title=problem, xlabel="gradients", xscale="log")
         axis.margins(y=0.1)
-    axes[0].set_ylabel("loss")
+    axes[0].set_ylabel("lowest loss so far")
     names = axes[0].get_legend_handles_labels()
     figure.legend(*names, loc="lower center", ncols=4, fontsize=9)
     figure.tight_layout(rect=(0, 0.07 * -(-len(names[0]) // 4), 1, 1))
