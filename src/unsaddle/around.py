@@ -92,7 +92,7 @@ class Escape(Stepper):
             tol: Gradient norm below which to search.
             patience: For how many steps it must have been below.
             curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met,
-                and at least 1e-4 of the curvature that is met.
+                and at least 1e-3 of the curvature that is met.
             failure_probability: Chance of a false certificate over the whole run.
             smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
             hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
@@ -121,7 +121,8 @@ class Escape(Stepper):
         if not 0 < failure_probability <= 1:
             raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
         self.inner, self.tol, self.patience, self.reset = inner, tol, patience, reset
-        settings = search.wanted(curvature_tol, failure_probability, smoothness, hessian_lipschitz)
+        claim = curvature_tol, failure_probability
+        settings = search.wanted(*claim, smoothness, hessian_lipschitz, search.ROUGH)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
         super().__init__(inner.param_groups, inner.defaults, Parameters(tol, None, settings), seed)

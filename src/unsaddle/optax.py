@@ -43,7 +43,7 @@ from unsaddle.kernel import (
     iterate as at_iterate,
 )
 from unsaddle.methods import STOCHASTIC, find
-from unsaddle.search import AGAIN, wanted
+from unsaddle.search import AGAIN, ROUGH, wanted
 from unsaddle.stochastic import settle
 from unsaddle.theory import check
 from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
@@ -213,7 +213,7 @@ def escape(
         tol: Gradient norm below which to search.
         patience: For how many steps it must have been below.
         curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met, and
-            at least 1e-4 of the curvature that is met.
+            at least 1e-3 of the curvature that is met.
         failure_probability: Chance of a false certificate over the whole run.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
@@ -243,7 +243,7 @@ def escape(
         "hessian_lipschitz": hessian_lipschitz,
     }
     known = check({word: value for word, value in constants.items() if value is not None})
-    p = Parameters(known.pop("tol"), None, wanted(**{"curvature_tol": None, **known}))
+    p = Parameters(known.pop("tol"), None, wanted(**{"curvature_tol": None, **known}, finest=ROUGH))
 
     def solver(extra: dict[str, Any]) -> Solver:
         def go(ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:

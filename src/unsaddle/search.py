@@ -23,6 +23,7 @@ from unsaddle.kernel import (
 from unsaddle.methods import ENOUGH, FINEST
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
+ROUGH = 1e-3  # that share around another optimiser, where a search must not take long
 AGAIN = 2.0  # times tol: around another optimiser, a gradient above it allows another search
 PROBES = 4  # power steps that estimate l
 MARGIN = 1.5  # what the estimate of l is multiplied by
@@ -46,6 +47,7 @@ def wanted(
     failure_probability: float,
     smoothness: float | None = None,
     hessian_lipschitz: float | None = None,
+    finest: float = FINEST,
 ) -> Any:
     """Give the settings of a search that finds out by itself what it is not told.
 
@@ -54,13 +56,14 @@ def wanted(
         failure_probability: Of the whole run.
         smoothness: Bound on the Hessian's norm, if it is given.
         hessian_lipschitz: Lipschitz constant of the Hessian, if it is given.
+        finest: Share of the curvature met below which gamma is not chosen.
 
     Returns:
         The settings.
     """
     given = (curvature_tol, failure_probability, smoothness, hessian_lipschitz)
     numbers = (float(number or 0.0) for number in given)
-    return window.settings(ENOUGH, FINEST, *numbers, coarsest=1.0)
+    return window.settings(ENOUGH, finest, *numbers, coarsest=1.0)
 
 
 def told(
