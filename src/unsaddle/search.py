@@ -23,7 +23,7 @@ from unsaddle.kernel import (
 from unsaddle.methods import ENOUGH, FINEST
 
 SEARCHES: dict[str, Part] = {"anc": anc, "nc": nc}
-ROUGH = 1e-3  # that share around another optimiser, where a search must not take long
+ROUGH = 1e-3  # finest share of l for gamma around another optimiser: a search is not to be long
 AGAIN = 2.0  # times tol: around another optimiser, a gradient above it allows another search
 PROBES = 4  # power steps that estimate l
 MARGIN = 1.5  # what the estimate of l is multiplied by
