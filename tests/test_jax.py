@@ -231,6 +231,18 @@ def test_certify_tells_the_slope_and_why_it_is_undecided():
     assert blind.curvature_tol > 3.0
 
 
+def test_constants_may_be_arrays_of_one_number():
+    """They are compiled in, as Python numbers."""
+    numbers = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.5}
+    arrays = {name: jnp.float32(number) for name, number in numbers.items()}
+    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    both = [front.certify(grad, x, **given) for given in (numbers, arrays)]
+    assert both[0].holds == both[1].holds == 1
+    assert both[0].gradients == both[1].gradients
+    tol = jnp.float32(1e-2)
+    assert front.minimize(fun, start(), **CONSTANTS | {"tol": tol}).success
+
+
 @pytest.mark.parametrize("method", ["anc", "nc"])
 @pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])
 def test_a_narrow_well_far_away_is_no_floor(method, far, width):

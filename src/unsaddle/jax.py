@@ -237,18 +237,19 @@ def find_negative_curvature(
     """
     if method not in SEARCHES:
         raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
+    failure_probability = fixed("failure_probability", failure_probability)
     if not 0 < failure_probability <= 1:
         raise ValueError(f"failure_probability must be in (0, 1], got {failure_probability!r}")
     words = {
-        "curvature_tol": curvature_tol,
         "smoothness": smoothness,
         "hessian_lipschitz": hessian_lipschitz,
+        "curvature_tol": curvature_tol,
     }
+    words = {name: fixed(name, given) for name, given in words.items()}
     for name, given in words.items():
-        fixed(name, given)
         if given is not None and not given > 0:
             raise ValueError(f"{name} must be positive or None, got {given!r}")
-    constants = (smoothness, hessian_lipschitz, curvature_tol, failure_probability)
+    constants = (*words.values(), failure_probability)
     given = tree(x, "x"), several(args), whole(seed), most(max_gradients)
     return _find(function(grad, "grad"), method, constants, *given)
 
@@ -313,7 +314,7 @@ def _find(
     carry = rest(state)._replace(gradient=look(x), gradients=jnp.array(1))
     phases = {code: solver.phases[code] for code in codes}
     ran = drive(phases, parameters, None, look, carry, limit)
-    if FIRST not in codes and part is window:
+    if method == "nc" and part is window:
         ran = follow(ran, look, carry.gradient, constants, seed, limit)
     bent, ends = refutes(ran.state), ran.gradients + 2 <= limit
     state = jax.lax.cond(bent & ends, lambda s: mirror(ops, look, s), lambda s: s, ran.state)

@@ -172,7 +172,7 @@ class Stepper(torch.optim.Optimizer):
                 self._ask()
         finally:
             self._closure = None
-        self._loss = first
+        self._loss = first.detach() if isinstance(first, torch.Tensor) else first
         return first
 
     @contextmanager
