@@ -91,3 +91,33 @@ def test_a_search_that_moves_to_a_coarser_precision_certifies_no_saddle(cls, coa
         claim = again.certificate
         assert not claim or claim.curvature_tol > 0.5
     assert moved > 3
+
+
+@pytest.mark.parametrize("phase", ["half", "search", "far", "attempt"])
+def test_an_exception_in_the_closure_loses_nothing(phase):
+    """The iterate is to be had, and the next step goes on as if nothing had been."""
+    runs = []
+    for interrupted in (False, True):
+        problem, calls = Problem(), 0
+        opt = front.Escape(torch.optim.SGD(problem.params, lr=0.1))
+
+        def closure(problem=problem, opt=opt, interrupted=interrupted):
+            nonlocal calls
+            calls += interrupted and opt.phase == phase
+            if interrupted and opt.phase == phase and calls == 1:
+                raise KeyboardInterrupt
+            return problem.closure()
+
+        for _ in range(300):
+            try:
+                opt.step(closure)
+            except KeyboardInterrupt:
+                with opt.iterate():  # the saddle, or the minimum that is about to be certified
+                    held = float(problem.y.detach())
+                assert abs(abs(held) - (phase == "far")) < 0.01
+                opt.step(closure)
+        assert calls > 0 or not interrupted
+        assert opt.certificate.holds
+        runs.append(problem.asked)
+    assert len(runs[0]) == len(runs[1])
+    assert all(map(torch.equal, *runs))
