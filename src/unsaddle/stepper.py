@@ -204,12 +204,12 @@ class Stepper(torch.optim.Optimizer):
             "since": self._since,
             "value": self._value,
             "seed": self.seed,
-            "roundoff": ops.roundoff(self._all()),
             "parameters": dict(leaves("", self.parameters)),
         }
         if self._kernel is not None:
             order = {p: i for i, p in enumerate(self._all())}
             numbers["active"] = [order[p] for p in self._at]
+            numbers["roundoff"] = ops.roundoff(self._at)
             packed["state"] = {i: {} for i in numbers["active"]}
             for name, leaf in leaves("", self._kernel):
                 if not isinstance(leaf, list):
