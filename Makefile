@@ -1,19 +1,29 @@
+# make quick        the core's tests, in under a minute: no torch, JAX or browser needed
 # make test         everything that CI checks, in a virtual environment of its own
+# make nightly      all tests again, with hypothesis free to draw new examples
 # make reproduce    the paper's figures and claims, as report/index.html
+# make walks        docs/walks.md: which functions six calls pass through
 # make bench        all three of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
 # make bench-escapes  optimisers of torch, optax and other packages at saddles, docs/escapes.md
 # make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin
+JOBS ?= 2
 TIERS ?= 1 2 3
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: test browser lint bench bench-tiers bench-escapes bench-cost reproduce clean
+.PHONY: quick test nightly browser lint walks bench bench-tiers bench-escapes bench-cost reproduce clean
 
-test: export OMP_NUM_THREADS = 1
-test: lint browser  # one thread each; the core as if torch and JAX were missing, then what names them
-	$(BIN)/python -m pytest -n 2 -p tests.without
-	$(BIN)/python -m pytest -n 2 $$(grep -lE 'torch|jax|optax|backends' tests/test_*.py tests/*/test_*.py)
+quick: .venv/test
+	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
+
+test: lint browser  # the core as if torch and JAX were missing, then what needs them
+	$(PYTEST) --bare -m 'not (torch or jax or nightly)'
+	$(PYTEST) -m '(torch or jax) and not nightly'
+
+nightly: .venv/ready browser
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(PYTEST) --hypothesis-profile=random
 
 browser:  # a test opens the report in Chromium; where there is none to be had it is skipped
 	@command -v chromium > /dev/null || timeout 300 sh -c 'apt-get update && \
@@ -24,6 +34,9 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+
+walks: .venv/ready
+	$(BIN)/python tools/walk.py --output docs/walks.md
 
 bench: bench-tiers bench-escapes bench-cost
 
@@ -45,10 +58,10 @@ reproduce: .venv/paper
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-.venv/paper: pyproject.toml constraints.txt  # no more than it needs, unless all is there
+.venv/%: pyproject.toml constraints.txt  # the extra of that name and no more, unless all is there
 	test -e .venv/ready || $(PYTHON) -m venv .venv
 	test -e .venv/ready || $(BIN)/pip install --quiet --constraint constraints.txt \
-	--editable '.[paper]'
+	--editable '.[$*]'
 	touch $@
 
 .venv/bench: .venv/ready

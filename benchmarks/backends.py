@@ -5,9 +5,9 @@ is the cost of the kernel itself; a real gradient hides it. Both sides take turn
 each counts; torch has one thread, JAX as many as it takes. An array of 31 MB is made and freed
 first, after which glibc's malloc keeps freed vectors: without that, page faults come and go with
 the order of allocations, on either side. On a machine that has other work to do the times, and for
-JAX the ratios too, mean little. AGD on JAX is above its limit: v_{t+1} is kept from one look to the
-next, where XLA lets a loop by hand compute it twice instead, and each gradient is read once more to
-see whether it is finite.
+JAX the ratios too, mean little. Where AGD is above its limit: v_{t+1} is kept from one query to
+the next, which a loop by hand computes in place (torch) or twice (JAX), and each gradient is read
+once more to see whether it is finite.
 
     python benchmarks/backends.py [--output docs/backends.md]
 """
@@ -24,19 +24,14 @@ import torch
 
 import unsaddle.jax
 import unsaddle.torch
-from unsaddle import search
-from unsaddle.descents.gd import gd
-from unsaddle.escapes.anc import anc
-from unsaddle.escapes.nc import SEARCH
-from unsaddle.kernel import BEGIN, Parameters, compose
-from unsaddle.loops import drive, first_state, rest
-from unsaddle.ops import jax as jax_ops
-from unsaddle.ops import torch as torch_ops
-from unsaddle.ops.lent import Into
+from unsaddle.methods.table import METHODS, override
+from unsaddle.torch.session import ParameterSession, first_state
 
 N, STEPS, REPEATS = 10**6, 100, 9
 KEPT = 31 * 2**18  # numbers in 31 MB
 CONSTANTS = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "tol": 1e-12}
+SEARCHING = {"tol": 1e-3, "failure_probability": 1e-300, "window": 1e9}  # from NEAR, for ever
+NEAR = 1e-7  # times the usual start, the minimum being at 0
 ETA = 1.0  # gradient descent's step at this smoothness
 STEP, KEEP = 0.25, 1 - 0.25 * math.sqrt(1e-6)  # AGD's step and momentum
 
@@ -53,13 +48,13 @@ def compare(kernel: Callable[[], None], by_hand: Callable[[], None]) -> tuple[fl
     return min(times[0]), min(times[1])
 
 
-def torch_problem() -> tuple[torch.Tensor, torch.nn.Parameter]:
+def torch_problem(scale: float = 1.0) -> tuple[torch.Tensor, torch.nn.Parameter]:
     """Give the weights d and the start x."""
     weights = torch.linspace(0.01, 1, N)
-    return weights, torch.nn.Parameter(torch.linspace(1, 2, N))
+    return weights, torch.nn.Parameter(scale * torch.linspace(1, 2, N))
 
 
-def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
+def torch_kernel(cls: Any, values: bool = False) -> Callable[[], None]:
     """Step an optimiser of this package."""
     weights, x = torch_problem()
     opt = cls([x], **CONSTANTS)
@@ -68,7 +63,7 @@ def torch_kernel(cls: Any, iteration_looks: int) -> Callable[[], None]:
     def closure() -> Any:
         with torch.no_grad():
             torch.mul(weights, x, out=gradient)
-            return torch.dot(gradient, x.detach()) / 2 if iteration_looks == 2 else None
+            return torch.dot(gradient, x.detach()) / 2 if values else None
 
     def run() -> None:
         for _ in range(STEPS):
@@ -117,22 +112,21 @@ def torch_agd() -> Callable[[], None]:
 
 
 def torch_search_kernel() -> Callable[[], None]:
-    """Step the search of ANCGD."""
-    weights, p = torch_problem()
-    x, g, probe = [p.detach()], torch.empty_like(p), [torch.empty_like(p)]
-    wanted = search.settings(torch_ops, "anc", x, 1.0, 1.0, 1e-9, 1e-3)._replace(window=math.inf)
-    solver, parameters = compose(gd, anc), Parameters(0.0, None, wanted)
-    state = solver.start(torch_ops, parameters, x, 0)
-    state = solver.phases[BEGIN].update(torch_ops, parameters, state, 0.0, [weights * x[0]])
-    at, _, update, *_ = solver.phases[state.phase]
+    """Query by query, the search of ANCGD, of which an optimiser's step makes all."""
+    weights, p = torch_problem(NEAR)
+    x, g, line = [p.detach()], torch.empty_like(p), METHODS["ancgd"]
+    known: Any = {k: v for k, v in (CONSTANTS | SEARCHING).items() if k != "window"}
+    parameters = override(line.from_theory(n=N, **known), {"window": SEARCHING["window"]})
+    session = ParameterSession(
+        x, line.solver, parameters, first_state(x, line.solver, parameters, 0)
+    )
 
     @torch.no_grad()
     def run() -> None:
-        nonlocal state
         for _ in range(STEPS):
-            at(Into(probe), parameters, state)
-            torch.mul(weights, probe[0], out=g)
-            state = update(torch_ops, parameters, state, 0.0, [g])._replace(phase=BEGIN + 1)
+            session.ask()
+            torch.mul(weights, x[0], out=g)
+            session.tell(0.0, [g])
 
     return run
 
@@ -164,13 +158,15 @@ def fun(x: Any, weights: Any) -> Any:
     return jnp.vdot(weights * x, x) / 2
 
 
-def jax_kernel(method: str, iteration_looks: int) -> Callable[[], None]:
-    """Run a method until its budget is spent."""
-    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
+def jax_kernel(
+    method: str, queries: int = 1, scale: float = 1.0, **given: float
+) -> Callable[[], None]:
+    """Run a method until its budget is spent; a step of it takes so many queries."""
+    weights, x = jnp.linspace(0.01, 1, N), scale * jnp.linspace(1, 2, N)
+    words: Any = {**CONSTANTS, **given, "max_gradients": STEPS * queries + 1}
 
     def run() -> None:
-        given = {**CONSTANTS, "max_gradients": STEPS * iteration_looks + 1}
-        unsaddle.jax.minimize(fun, x, (weights,), method, **given).x.block_until_ready()
+        unsaddle.jax.minimize(fun, x, (weights,), method, **words).x.block_until_ready()
 
     return run
 
@@ -216,26 +212,6 @@ def jax_agd() -> Callable[[], None]:
     return lambda: loop(x, weights, STEPS)[0].block_until_ready()
 
 
-def jax_search_kernel() -> Callable[[], None]:
-    """Run the search of ANCGD until its budget is spent."""
-    weights, x = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
-    wanted = search.settings(jax_ops, "anc", x, 1.0, 1.0, 1e-9, 1e-3)._replace(window=math.inf)
-    solver, parameters = compose(gd, anc), Parameters(0.0, None, wanted)
-    looking = solver.phases[SEARCH]
-    endless = {
-        SEARCH: looking._replace(update=lambda *a: looking.update(*a)._replace(phase=SEARCH))
-    }
-    state = first_state(solver, parameters, x, 0)
-    state = solver.phases[BEGIN].update(jax_ops, parameters, state, 0.0, weights * x)
-    state = jax.tree.map(jnp.asarray, state)
-    loop = jax.jit(
-        lambda carry, weights, limit: drive(
-            endless, parameters, None, lambda probe: weights * probe, carry, limit
-        )
-    )
-    return lambda: loop(rest(state), weights, STEPS).gradient.block_until_ready()
-
-
 def jax_search() -> Callable[[], None]:
     """The same search in one while_loop."""
     weights, p = jnp.linspace(0.01, 1, N), jnp.linspace(1, 2, N)
@@ -260,12 +236,12 @@ def jax_search() -> Callable[[], None]:
 
 
 CASES = {
-    "torch, gradient descent": (lambda: torch_kernel(unsaddle.torch.PGDNC, 1), torch_gd, 1.4),
-    "torch, AGD with NCE": (lambda: torch_kernel(unsaddle.torch.ANCGD, 2), torch_agd, 1.4),
+    "torch, gradient descent": (lambda: torch_kernel(unsaddle.torch.PGDNC), torch_gd, 1.4),
+    "torch, AGD with NCE": (lambda: torch_kernel(unsaddle.torch.ANCGD, True), torch_agd, 1.4),
     "torch, ANC search": (torch_search_kernel, torch_search, 1.4),
-    "JAX, gradient descent": (lambda: jax_kernel("pgd+nc", 1), jax_gd, 1.3),
+    "JAX, gradient descent": (lambda: jax_kernel("pgd+nc"), jax_gd, 1.3),
     "JAX, AGD with NCE": (lambda: jax_kernel("ancgd", 2), jax_agd, 1.3),
-    "JAX, ANC search": (jax_search_kernel, jax_search, 1.3),
+    "JAX, ANC search": (lambda: jax_kernel("ancgd", 1, NEAR, **SEARCHING), jax_search, 1.3),
 }
 
 

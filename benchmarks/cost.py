@@ -14,7 +14,6 @@ os.environ.update(
 )
 
 import argparse
-import math
 import platform
 import tracemalloc
 from collections.abc import Callable
@@ -28,10 +27,12 @@ from by_hand import BY_HAND
 from clock import Clock, Solve, in_turns, overhead, period, ratio
 
 import unsaddle
-from unsaddle.kernel import GRADIENT, VALUE, Outcome
+from unsaddle.core.outcome import Outcome
+from unsaddle.core.phases import GRADIENT, VALUE
+from unsaddle.core.session import Session
 from unsaddle.landscapes import Landscape, h, rosenbrock
-from unsaddle.methods import find
-from unsaddle.ops import numpy as ops
+from unsaddle.methods.table import find
+from unsaddle.numpy.ops import ops
 
 SMALL, MANY, SHORT_ROUNDS = 10, 2000, 40  # variables, gradients and rounds of the first table
 LARGE, FEW, LONG_ROUNDS = 10**6, 40, 8  # and of the second
@@ -58,11 +59,10 @@ that is why.
 
 Time from one gradient to the next, the user's function included, on the double well `h`, against
 a loop written by hand for that phase alone: in place, through BLAS, without checks. *Kernel* is
-the library's kernel in the bare loop that `unsaddle.kernel` shows; `minimize` adds the guards: the
-copies that keep the user's arrays and the library's apart, the best point, the history. What it
-adds to gradient descent is one copy of x per step: the last point that was good, should the next
-look fail. An array
-of 31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without that, page
+the library's kernel in a bare `Session`; `minimize` adds the guards: the copies that keep the
+user's arrays and the library's apart, the best point, the history. What it adds to gradient descent
+is one copy of x per step: the last point that was good, should the next query fail. An array of
+31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without that, page
 faults come and go with the order of allocations, on either side.
 
 {period}
@@ -102,17 +102,14 @@ def by_minimize(f: Landscape, method: str, phase: str, gradients: int) -> Solve:
 
 
 def by_kernel(f: Landscape, method: str, phase: str, p: Any) -> Solve:
-    """Run its kernel in the bare loop."""
+    """Run its kernel in a bare session."""
     solver = find(method).solver
 
     def solve(value: Clock, gradient: Clock) -> None:
-        state, v, g = solver.start(ops, p, start(f, phase), 0), math.nan, None
-        while len(gradient.calls) < FEW:
-            at, needs, update, *_ = solver.phases[state.phase]
-            point = at(ops, p, state)
-            v = value(point) if needs & VALUE else v
-            g = gradient(point) if needs & GRADIENT else g
-            state = update(ops, p, state, v, g)
+        session = Session(ops, solver, p, solver.start(ops, p, start(f, phase), 0))
+        while len(gradient.calls) < FEW and (query := session.ask()) is not None:
+            v = value(query.point) if query.needs & VALUE else None
+            session.tell(v, gradient(query.point) if query.needs & GRADIENT else None)
 
     return solve
 
@@ -184,7 +181,7 @@ def memory_table() -> str:
         result = minimize(f, method, x0, value, gradient, tol=1e-2)
         peak = round(tracemalloc.get_traced_memory()[1] / x0.nbytes, 1)
         tracemalloc.stop()
-        if not (result.success and "land" in result.history.phase):
+        if not (result.success and "jump" in result.history.phase):
             raise RuntimeError(f"{method} was to jump and to be certified, but: {result.message}")
         rows.append([method, peak, limit])
     return table(["method", "vectors", "at most"], rows)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle import minimize_stochastic
-from unsaddle.paper.sampled import Batch, sampler
+from unsaddle.paper.extras.sampled import Minibatch, sampler
 
 GAMMA = 0.05
 RHO = 6 * GAMMA
@@ -42,10 +42,10 @@ def value(x: np.ndarray) -> float:
     return float(-GAMMA / 2 * x[0] ** 2 + GAMMA / 4 * x[0] ** 4 + x[1:] @ x[1:] / 2)
 
 
-def problem(model: Model, n: int) -> tuple[Callable[..., np.ndarray], Callable[..., Batch]]:
+def problem(model: Model, n: int) -> tuple[Callable[..., np.ndarray], Callable[..., Minibatch]]:
     """Give grad and sampler: the mean over a batch is drawn in one go, with its distribution."""
 
-    def grad(x: np.ndarray, batch: Batch) -> np.ndarray:
+    def grad(x: np.ndarray, batch: Minibatch) -> np.ndarray:
         rng = np.random.default_rng(batch.seed)
         g = x.copy()
         g[0] = GAMMA * (x[0] ** 3 - x[0])

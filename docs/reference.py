@@ -1,5 +1,6 @@
 """Write reference.md from the docstrings and signatures: ``python docs/reference.py``."""
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -10,13 +11,15 @@ import unsaddle
 import unsaddle.jax
 import unsaddle.optax
 import unsaddle.torch
-from unsaddle.methods import METHODS, STOCHASTIC
+from unsaddle.methods.constants import DEFAULTS, Constants, SampledConstants
+from unsaddle.methods.table import METHODS, STOCHASTIC
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Reference
 
-Arguments and what comes back, for the core, torch, JAX and optax, and every hyperparameter by name.
-Written from the docstrings by `python docs/reference.py`; why things are so is in
+Arguments and what comes back, for NumPy, torch, JAX and optax, and every hyperparameter by name.
+This page is written from the docstrings by `python docs/reference.py`. Words are explained in the
+[glossary](glossary.md), which also lists the outcomes and the phases of a history; reasons are in
 [Design](design.md).
 """
 CALLED: dict[str, Callable[..., Any]] = {
@@ -35,10 +38,18 @@ CALLED: dict[str, Callable[..., Any]] = {
     )},
 }  # fmt: skip
 LIKE = {
-    "unsaddle.torch.ANCGD": "Auto, AGDAuto, PGD, PAGD, PGDNC, NEON, NEONPlus and AGDLanczos alike.",
-    "unsaddle.torch.SGDNC": "PSGD alike.",
+    "unsaddle.torch.ANCGD": (
+        "Auto, AGDAuto, PGD, PAGD, PGDNC, NEON, NEONPlus and AGDLanczos take the same arguments."
+    ),
+    "unsaddle.torch.SGDNC": "PSGD takes the same arguments.",
     "unsaddle.optax.method": "ancgd(...) is method('ancgd', ...), and so on.",
     "unsaddle.optax.sampled": "sgd_nc(...) is sampled('sgd+nc', ...), psgd(...) the other.",
+}
+WORDS = SampledConstants.__annotations__
+RESULTS = {
+    "unsaddle.Certificate": unsaddle.Certificate,
+    "result.history": unsaddle.numpy.loop.History,
+    "result.best": unsaddle.numpy.loop.Best,
 }
 
 
@@ -59,37 +70,65 @@ def arguments(text: str) -> dict[str, str]:
     return {name: joined(words) for name, words in found}
 
 
+def shown(default: Any) -> str:
+    """Write a default, if there is one to write."""
+    if default in (inspect.Parameter.empty, None):
+        return ""
+    return f"`{default!r}`" if default == default else "required"
+
+
 def described(name: str, called: Callable[..., Any]) -> Iterator[str]:
     """Describe one function or class."""
     of_class = isinstance(called, type)
-    said, defaults = sections(called.__doc__ or ""), inspect.signature(called).parameters
+    said, taken = sections(called.__doc__ or ""), inspect.signature(called).parameters
     own = sections(called.__init__.__doc__ or "") if of_class else said
     first, *more = said[""].strip().split("\n\n")
     yield f"\n## {name}\n\n{joined(first)} {LIKE.get(name, '')}".rstrip() + "\n"
     yield from (f"\n{joined(paragraph)}\n" for paragraph in more)
-    if "Args" in own:
+    listed = arguments(own.get("Args", ""))
+    if listed:
         yield "\n| argument | default | |\n|---|---|---|\n"
-    for word, words in arguments(own.get("Args", "")).items():
-        default = defaults[word.lstrip("*")].default
-        shown = "" if default in (inspect.Parameter.empty, None) else f"`{default!r}`"
-        shown = "required" if default != default else shown
-        yield f"| `{word}` | {shown} | {words} |\n"
+    for word, words in listed.items():
+        argument = taken.get(word.lstrip("*"))
+        default = shown(argument.default) if argument else ""
+        yield f"| `{word}` | {default} | {words} |\n"
+    spelled = [it for word, it in taken.items() if word in WORDS and word not in listed]
+    if spelled:
+        each = [f"`{it.name}`" + f" ({shown(it.default)})" * bool(shown(it.default))
+                for it in spelled]  # fmt: skip
+        yield f"\n**[Constants](#constants)**, with their defaults: {', '.join(each)}.\n"
     if "Returns" in own:
         yield f"\n**Returns.** {joined(own['Returns'])}\n"
 
 
 def fields(form: type) -> list[tuple[str, str]]:
     """Give the fields of a class with what stands beside or below them."""
-    line = r'^    (\w+): [^#=\n]+?(?: = .+?)?(?:  # (.*)|\n    """(.*)""")?$'
-    found = re.findall(line, inspect.getsource(form), re.M)
-    return [(word, joined(beside or below)) for word, beside, below in found]
+    text = inspect.getsource(form)
+    lines, body = text.splitlines(), ast.parse(inspect.cleandoc("\n" + text)).body[0].body  # type: ignore[attr-defined]
+    found = []
+    for line, below in zip(body, [*body[1:], None], strict=True):
+        if isinstance(line, ast.AnnAssign):
+            said = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            beside = lines[line.end_lineno - 1].partition("  # ")[2]  # type: ignore[operator]
+            found.append((line.target.id, joined(below.value.value if said else beside)))  # type: ignore[union-attr]
+    return found
 
 
-def certificate() -> Iterator[str]:
+def constants() -> Iterator[str]:
+    """Describe the words that all front ends share."""
+    yield "\n## Constants\n\nWhat a caller knows of the function, and what is asked for. The words"
+    yield " have the same meaning\non every front end, and are given by name only. For annotations "
+    yield "they are `unsaddle.Constants`, and with\nthe last three `unsaddle.SampledConstants`.\n"
+    yield "\n| constant | usual default | |\n|---|---|---|\n"
+    for word, words in [*fields(Constants), *fields(SampledConstants)]:
+        yield f"| `{word}` | {shown(DEFAULTS.get(word))} | {words} |\n"
+
+
+def results() -> Iterator[str]:
     """Describe what comes back everywhere."""
-    form = unsaddle.Certificate
-    yield f"\n## unsaddle.Certificate\n\n{joined(form.__doc__ or '')}\n\n| field | |\n|---|---|\n"
-    yield from (f"| `{word}` | {words} |\n" for word, words in fields(form))
+    for name, form in RESULTS.items():
+        yield f"\n## {name}\n\n{joined(form.__doc__ or '')}\n\n| field | |\n|---|---|\n"
+        yield from (f"| `{word}` | {words} |\n" for word, words in fields(form))
 
 
 def hyperparameters() -> Iterator[str]:
@@ -110,7 +149,7 @@ def hyperparameters() -> Iterator[str]:
 def page() -> str:
     """Give the page."""
     entries = (line for name, called in CALLED.items() for line in described(name, called))
-    return HEAD + "".join((*entries, *certificate(), *hyperparameters()))
+    return HEAD + "".join((*constants(), *entries, *results(), *hyperparameters()))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ PAGE = """# Leaving saddles
 
 All optimisers start at the same saddle and may take the same number of gradients; a search or a
 kick that has begun is finished. Those of unsaddle stop when they have certified a minimum, those of
-pytorch-minimize when they take themselves to have arrived, which a marker shows. Where others leave
-too: psd-optimizer kicks at random, and does not learn that it has arrived, so that its end may be
-that of a kick; trust-exact builds the whole Hessian at every step, which the count of gradients
-leaves out. The last column is an independent certificate.
+pytorch-minimize when their own test says that they are done, which a marker shows. Some others
+leave saddles too. psd-optimizer kicks at random and has no test for a minimum, so it may end on a
+kick. trust-exact builds the whole Hessian at every step, which the count of gradients leaves out.
+The last column is an independent certificate.
 `pip install 'unsaddle[bench]' && python -m examples` writes this page.
 
 ## torch

@@ -15,9 +15,9 @@ import unsaddle.jax
 import unsaddle.optax
 from examples.problem import Course, Problem, table
 from unsaddle import Outcome
+from unsaddle.core.phases import START
 from unsaddle.escapes.jump import JUMP
-from unsaddle.kernel import START
-from unsaddle.transform import stepped
+from unsaddle.jax.transform import stepped
 
 RUNNERS: dict[str, Callable[[Problem], Any]] = {
     "optax sgd": lambda p: optax.sgd(0.1, momentum=0.9),

@@ -1,75 +1,39 @@
-"""Many runs at once: vectors (M, n), scalars (M,). The kernels need nothing else."""
+"""Many runs at once, all in one phase: ``paper/lockstep.py`` with one generator for all rows."""
 
 from typing import Any
 
 import numpy as np
 
-from unsaddle.kernel import GRADIENT, SAME, Parameters, Solver, State
-
-sqrt, log, maximum, where = np.sqrt, np.log, np.maximum, np.where
-
-
-def dot(x, y):
-    return np.einsum("mi,mi->m", x, y)
+from unsaddle.core.kernel import Parameters, Solver, State
+from unsaddle.paper import lockstep
+from unsaddle.paper.batch import Batch
 
 
-def norm(x):
-    return np.sqrt(dot(x, x))
+class Together(Batch):
+    """All rows draw from one generator, of (seed, episode)."""
+
+    def noise(self, like, seed, episode):
+        return np.random.default_rng((seed, int(np.max(episode)), 0)).standard_normal(like.shape)
 
 
-def times(a, x):
-    return np.asarray(a)[..., None] * x
-
-
-def add(x, a, y):
-    return x + times(a, y)
-
-
-def axpy(a, x, y):
-    return y + times(a, x)
-
-
-scale, keep = times, np.copy
-
-
-def switch(condition, x, y):
-    return np.where(np.asarray(condition)[..., None], x, y)
-
-
-def noise(like, seed, i):
-    return np.random.default_rng((seed, int(np.max(i)), 0)).standard_normal(like.shape)
-
-
-def size(x):
-    return x.shape[-1]
-
-
-def roundoff(x):
-    return 2.0**-53
-
-
-def tiny(x):
-    return 2.0**-1022
+ops = Together()
 
 
 def run(
-    solver: Solver, p: Parameters, state: State, mean: Any, looks: int, phase: int | None = None
+    solver: Solver, p: Parameters, state: State, mean: Any, steps: int, phase: int | None = None
 ) -> State:
-    """Take so many looks, all runs in step, or until they are about to begin a phase.
+    """Go through so many phases, all runs in step, or until they are about to begin one.
 
     `mean(points, first, size)` is the mean gradient over the samples from that number on.
     """
-    from tests import batched as ops
+    left = iter(range(steps))
 
-    gradient = np.zeros(np.shape(state.x))
-    for _ in range(looks):
-        at = int(np.max(state.phase))
-        if at == phase:
-            break
-        _, needs, update, sample, many = now = solver.phases[at]
-        if needs & GRADIENT:
-            drawn = state.drawn if sample == SAME else state.drawn + many(p)
-            state = state._replace(drawn=drawn)
-            gradient = mean(now.at(ops, p, state), drawn - many(p), many(p))
-        state = update(ops, p, state, np.nan, gradient)
-    return state
+    def going(s: State) -> Any:
+        on = int(np.max(s.phase)) != phase and next(left, None) is not None
+        return np.full(len(s.x), on)
+
+    def answer(at: Any, point: Any, size: int, s: State, last: Any) -> Any:
+        return np.nan, mean(point, s.drawn - size, size)
+
+    first = np.nan, np.zeros(np.shape(state.x))
+    return lockstep.run(ops, solver, p, answer, going, state, first)[0]

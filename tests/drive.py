@@ -1,29 +1,39 @@
-"""The shortest driver there is, for tests that watch every query."""
+"""The shortest drivers there are, for tests that watch every query."""
 
 from typing import Any
 
 import numpy as np
 
-from unsaddle.kernel import GRADIENT, NOTHING, VALUE, Parameters, Solver, State, ball
-from unsaddle.ops import numpy as ops
+from unsaddle.core.kernel import Parameters, Solver, State, ball, iterate
+from unsaddle.core.phases import BOTH, GRADIENT, VALUE
+from unsaddle.core.session import Query, Session
+from unsaddle.numpy.ops import ops
 
 
 def trace(
     solver: Solver, parameters: Parameters, state: State, landscape: Any, limit: int = 10**9
 ) -> tuple[np.ndarray, list[State]]:
-    """Run a solver and list the points it looks at and the states it passes."""
+    """Run a solver and list the points it queries and the states it passes."""
     points, states = [], [state._replace(x=state.x.copy())]
-    value, gradient = np.nan, np.zeros(state.x.size)
-    while state.phase >= 0 and len(points) < limit:
-        at, needs, update, *_ = solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, parameters, state).copy()
-            points.append(point)
-            value = float(landscape.value(point)) if needs & VALUE else value
-            gradient = np.array(landscape.gradient(point)) if needs & GRADIENT else gradient
-        state = update(ops, parameters, state, value, gradient)
-        states.append(state._replace(x=state.x.copy()))
+    session = Session(ops, noting(solver, states), parameters, state)
+    while len(points) < limit and (query := session.ask()) is not None:
+        points.append(query.point.copy())
+        session.tell(*answer(landscape, query))
     return np.array(points), states
+
+
+def noting(solver: Solver, states: list[State]) -> Solver:
+    """Give the solver, with every state that it passes noted in a list."""
+
+    def note(phase: Any) -> Any:
+        def update(*given: Any) -> State:
+            after = phase.update(*given)
+            states.append(after._replace(x=after.x.copy()))
+            return after
+
+        return phase._replace(update=update)
+
+    return solver._replace(phases={code: note(phase) for code, phase in solver.phases.items()})
 
 
 def run_while(
@@ -31,27 +41,32 @@ def run_while(
 ) -> tuple[dict[int, list[np.ndarray]], State]:
     """Run a solver while its phase is one of some; give the points of each phase, and the end."""
     points: dict[int, list[np.ndarray]] = {}
-    value, gradient = np.nan, np.zeros(state.x.size)
-    while state.phase in within:
-        at, needs, update, *_ = solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, parameters, state).copy()
-            points.setdefault(state.phase, []).append(point)
-            value = float(landscape.value(point)) if needs & VALUE else value
-            gradient = np.array(landscape.gradient(point)) if needs & GRADIENT else gradient
-        state = update(ops, parameters, state, value, gradient)
-    return points, state
+    halting = {  # any other phase asks, and is not answered
+        code: phase if code in within else phase._replace(at=iterate, needs=BOTH)
+        for code, phase in solver.phases.items()
+    }
+    session = Session(ops, solver._replace(phases=halting), parameters, state)
+    while (query := session.ask()) is not None and query.phase in within:
+        points.setdefault(query.phase, []).append(query.point.copy())
+        session.tell(*answer(landscape, query))
+    return points, session.state
+
+
+def answer(landscape: Any, query: Query) -> tuple[float | None, np.ndarray | None]:
+    """Give what a query needs."""
+    value = float(landscape.value(query.point)) if query.needs & VALUE else None
+    return value, np.array(landscape.gradient(query.point)) if query.needs & GRADIENT else None
 
 
 def starts(n: int, radius: float, seed: int = 0):
     """Give the draws from the ball that a run with this seed makes, one per search."""
     episode = 0
-    blank = State(0, np.zeros(n), 0, None, None, 0, 0, 0, seed)
+    blank = State(0, np.zeros(n), 0, None, None, None, 0, 0, False, False, 0, seed)
     while True:
         episode += 1
         yield radius * ball(ops, blank._replace(episode=episode))
 
 
 def merged(points: np.ndarray) -> np.ndarray:
-    """List each point once: asking again at a point is no new look."""
+    """List each point once: asking again at a point is no new query."""
     return np.array(list(dict.fromkeys(tuple(point.tolist()) for point in points)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unsaddle import FiniteSum, minimize_stochastic
-from unsaddle.methods import STOCHASTIC
+from unsaddle.methods.table import STOCHASTIC
 
 N, ROWS, SIGMA = 6, 400, 0.1
 CURVATURES = np.append(-0.5, np.linspace(0.2, 1.0, N - 1))

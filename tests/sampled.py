@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from unsaddle.kernel import GRADIENT, SAME, Parameters, Solver, State
-from unsaddle.ops import numpy as ops
+from tests.drive import noting
+from unsaddle.core.kernel import Parameters, Solver, State
+from unsaddle.core.session import Session
+from unsaddle.numpy.ops import ops
 
 
 def thetas(n: int, size: int, number: int, seed: int = 0) -> np.ndarray:
@@ -31,21 +33,17 @@ def trace(
     until: Any = lambda s: False,
     answer: Any = None,
 ) -> tuple[list[tuple[np.ndarray, int, int]], list[State]]:
-    """Run a solver; list where it looks and at which samples, and the states it passes.
+    """Run a solver; list its queries, each with its samples, and the states it passes.
 
     The gradient is `mean(point, samples)`, or `answer(point, number of the first sample)`.
     """
-    looks, states, gradient = [], [state._replace(x=state.x.copy())], np.zeros(state.x.size)
-    while state.phase >= 0 and len(looks) < limit and not until(state):
-        phase = solver.phases[state.phase]
-        if phase.needs & GRADIENT:
-            size = phase.size(p)
-            drawn = state.drawn if phase.sample == SAME else state.drawn + size
-            state = state._replace(drawn=drawn)
-            point, first = phase.at(ops, p, state).copy(), drawn - size
-            looks.append((point, first, size))
-            given = answer(point, first) if answer else mean(point, thetas(point.size, size, first))
-            gradient = np.array(given)
-        state = phase.update(ops, p, state, np.nan, gradient)
-        states.append(state._replace(x=state.x.copy()))
-    return looks, states
+    queries, states = [], [state._replace(x=state.x.copy())]
+    session = Session(ops, noting(solver, states), p, state, gradient=np.zeros(state.x.size))
+    while len(queries) < limit and (query := session.ask()) is not None:
+        if until(session.state):
+            break
+        point, first, size = query.point.copy(), query.first, query.size
+        queries.append((point, first, size))
+        given = answer(point, first) if answer else mean(point, thetas(point.size, size, first))
+        session.tell(gradient=np.array(given))
+    return queries, states

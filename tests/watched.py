@@ -123,6 +123,6 @@ def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 
 def ended(result: OptimizeResult) -> int:
-    """Give how many looks a run made before its method ended."""
+    """Give how many queries a run made before its method ended."""
     names = list(result.history.phase)
-    return min(names.index(name) if name in names else len(names) for name in ("confirm", "report"))
+    return min(names.index(name) if name in names else len(names) for name in ("prove", "report"))

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
 import unsaddle
-from unsaddle.ops.numpy import noise
+from unsaddle.core.evidence import evidence
+from unsaddle.numpy.ops import ops
 
 from .judge import fewest, product, spectrum
 from .oracle import Array, Oracle, Problem, ReachedError, SpentError
@@ -119,8 +120,8 @@ def optimum(problem: Problem, result: Any) -> int | None:
     if not result.success or problem.n > ROOM:
         return None
     end = result.state.state
-    first, seen = noise(end.x, end.seed, end.episode), end.escape.sight
-    return fewest(product(problem, result.x), first, seen.curvature_tol, seen.needed)
+    first, known = ops.noise(end.x, end.seed, end.episode), evidence(ops, end).resolution
+    return fewest(product(problem, result.x), first, known.curvature_tol, known.needed)
 
 
 def peer(problem: Problem, seed: int, method: str, limit: int = LIMIT) -> Row:

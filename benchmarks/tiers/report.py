@@ -85,7 +85,7 @@ def harmless(rows: list[Row], pictures: Path) -> str:
     return f"""## Tier 1: do no harm
 
 The unconstrained CUTEst problems of sif2jax 0.0.8 with at most 200 variables, {len(names)} of them,
-from their standard starts. `auto` certifies {len(certified)}; the exact Hessian refutes
+from their standard starts. `auto` certifies {len(certified)}; the exact Hessian contradicts
 {len(false) or "none"} of these certificates{": " * bool(false) + ", ".join(false)}.
 
 L-BFGS-B is SciPy's as it comes, with ten pairs, and once with twenty, which is what `auto` keeps.
@@ -145,7 +145,7 @@ def escaping(rows: list[Row], pictures: Path) -> str:
 Ten seeds each. Phase retrieval (even seeds) and the atoms start where a symmetry keeps an exact
 descent on a subspace whose lowest point is a saddle of the whole; everything else starts at a
 strict saddle (even seeds) or {NEAR:g} off one (odd seeds). *Certified* counts the runs of `auto`
-and `agd-auto`, *false* those of their certificates that the exact Hessian refutes. Under each
+and `agd-auto`, *false* those of their certificates that the exact Hessian contradicts. Under each
 method: how often its point is second-order, and the median of its gradients where it is, with that
 of its values in brackets; the gradients of the first two include the certificate.
 
@@ -174,7 +174,7 @@ def scaling(rows: list[Row], pictures: Path) -> str:
          "growth" if "Growth" in r.note else "Lanczos", f"{r.seconds:.1f}"]
         for r in ours.values() if not r.seed
     ]  # fmt: skip
-    head = ["family", "n", "outcome", "refuted", "values", "gradients", "of these the certificate",
+    head = ["family", "n", "outcome", "false", "values", "gradients", "of these the certificate",
             "share", "gamma", "by", "seconds"]  # fmt: skip
     all_ = methods(rows)
     stuck = [r for r in rows if r.method not in OURS and not r.seed]
@@ -201,7 +201,7 @@ and sum d_i x_i^2/2 + x_i^4/16 with the d_i evenly from 0 to 1 but for one of -0
 -0.01 to 1, a hundredth of them below zero. The condition of the strongly coupled wells and the
 number of ways out of the last family grow with n: these are shown up to 10^4 only. Their Hessians
 are banded, so the exact one judges at every n. At 10^6 Lanczos has room for 134 vectors; *growth*
-says that the accelerated search took over from there. Seconds are those of one thread of a busy
+says that adaptive ANC took over from there. Seconds are those of one thread of a busy
 machine. `auto` from the saddle at the origin, where the gradient is zero:
 
 {table(head, body)}
@@ -248,11 +248,10 @@ make the same claim, the same gamma with the same failure probability, at the sa
 same random start: no search that sees products along a Krylov space can do with fewer. Each counts
 as one gradient, and the gradient at the point itself, which the descent has paid for, as none. The
 gradients of a certificate are all of its search, those that find how far to probe among them; in
-tier 3 up to 10^5. The target was 1.25. One gradient more than the optimum, for the halved probe, is
+tier 3 up to 10^5. The target was 1.25. One gradient more than the optimum, the half-radius one, is
 beyond it where the optimum is less than {FEW}, as it is for most of tier 1. More than one are
 spent where the Hessian is so ill-conditioned that probes have to be shortened, at two gradients
-each time, or a search has to begin again. `agd-auto` keeps no basis: it searches by an accelerated
-recursion.
+each time, or a search has to begin again. `agd-auto` keeps no basis: its search is adaptive ANC.
 
 {table(head, body)}
 """

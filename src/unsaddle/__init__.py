@@ -4,21 +4,24 @@ import importlib
 from typing import Any
 
 from unsaddle.certificate import Certificate
-from unsaddle.certify import certify, find_negative_curvature
-from unsaddle.checkpoint import load, save
-from unsaddle.kernel import Outcome
-from unsaddle.methods import METHODS
-from unsaddle.minimize import minimize, scipy_method
-from unsaddle.sampling import FiniteSum
-from unsaddle.stochastic import minimize_stochastic
+from unsaddle.core.outcome import Outcome
+from unsaddle.methods.constants import Constants, SampledConstants
+from unsaddle.methods.table import METHODS
+from unsaddle.numpy.certify import certify, find_negative_curvature
+from unsaddle.numpy.checkpoint import load, save
+from unsaddle.numpy.minimize import minimize, scipy_method
+from unsaddle.numpy.sampling import FiniteSum
+from unsaddle.numpy.stochastic import minimize_stochastic
 
 __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
     "Certificate",
+    "Constants",
     "FiniteSum",
     "Outcome",
+    "SampledConstants",
     "certify",
     "find_negative_curvature",
     "load",

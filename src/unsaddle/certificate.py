@@ -1,141 +1,30 @@
-"""What a search proves: that no curvature below -gamma was missed, or the direction of one.
-
-**The growth certificate.** Let xi be uniform on the unit sphere and y_k = p_k(H) xi the offset
-that a search has reached, where p_k is the product of steps ``I - eta H`` and of momentum. Each
-p_k is positive and falls as lambda rises to 0, so an eigenvalue at or below -gamma with unit
-eigenvector u makes
-
-    |y_k| >= |<u, y_k>| = p_k(lambda) |<u, xi>| >= p_k(-gamma) |<u, xi>|.
-
-Running the same recursion on the scalar -gamma gives p_k(-gamma), and the *growth*
-p_k(-gamma)/|y_k| bounds 1/|<u, xi>| from below. As P(|<u, xi>| <= t) <= t sqrt(2n/pi), a growth of
-sqrt(2n/pi)/delta is wrong with probability at most delta: one event for all k, so the search may
-stop whenever it likes. Neither l nor rho enters; step sizes that are too long only delay it.
-
-**The floor.** A gradient difference over the length r misses H u by at most
-
-    e = rho r/2 + 2 e_g/r,        e_g = 4 unit (|g| + l (|x| + r)),
-
-smallest at r = 2 sqrt(e_g/rho), where unit is the roundoff, or the relative error of a gradient
-that is itself made of differences. Curvature below 4 e cannot be seen: gamma is raised to it, and
-the certificate says so; where that is above l nothing is claimed, and a curvature that is seen, by
-more than e below what was asked for, refutes the claim all the same. An adversary may hide the
-component along u at the rate e sqrt(2n/pi)/delta per step; where that is at most gamma/4 it is
-subtracted from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself is
-subtracted: *practical*, as rounding does not conspire.
-
-**Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
-"""
+"""The certificate: what a run claims of the curvature at x, in words."""
 
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from unsaddle.kernel import Ops, Scalar, Vector
+from unsaddle.core.evidence import Claim
+from unsaddle.core.phases import BEGIN, PhaseName
 
 
-class Sight(NamedTuple):
-    """What a search at one point can see."""
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    radius: Scalar  # r, as probed
-    error: Scalar  # e, of a Rayleigh quotient
-    curvature_tol: Scalar  # gamma, as certified
-    rate: Scalar  # the curvature that the growth counts with
-    needed: Scalar  # the growth that certifies
-    asked: Scalar  # gamma, before floating point had its say
-    smoothness: Scalar  # l, as far as it is known
-
-    def shows(self, curvature: Scalar, share: float = 0.5) -> Scalar:
-        """Say whether a measured curvature is for sure below -share of the gamma asked for."""
-        return curvature + self.error < -share * self.asked
+    weak: float = 0.1  # of the largest curvature, (0, 1): ruling out more than this says little
 
 
-NO_SIGHT = Sight(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def sight(
-    ops: Ops,
-    x: Vector,
-    gradient: Vector,
-    episode: Scalar,
-    *,
-    radius: Scalar,
-    smoothness: Scalar,
-    hessian_lipschitz: Scalar,
-    curvature_tol: Scalar,
-    failure_probability: Scalar,
-    unit: Scalar,
-) -> Sight:
-    """Work out what a search can see at x, where the gradient is given.
-
-    Args:
-        ops: The backend.
-        x: Centre of the search.
-        gradient: The gradient there.
-        episode: The number j of this search in its run, from 1.
-        radius: The length r over which gradients are differenced.
-        smoothness: The size of the Hessian, l.
-        hessian_lipschitz: How fast it changes, rho.
-        curvature_tol: The gamma to certify.
-        failure_probability: The delta of the whole run.
-        unit: Relative error of a gradient: the roundoff, or more for numerical ones.
-
-    Returns:
-        Error and curvature in force, and the growth needed.
-    """
-    rounding = _rounding(ops, x, gradient, radius, smoothness, unit)
-    error = hessian_lipschitz * radius / 2 + 2 * rounding / radius
-    asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
-    share = failure_probability * 6 / (math.pi * episode) ** 2
-    needed = ops.sqrt(2 * ops.size(x) / math.pi) / share
-    rigorous = error * needed <= curvature_tol / 4
-    rate = curvature_tol - ops.where(rigorous, error * needed, error)
-    return Sight(radius, error, curvature_tol, rate, needed, asked, smoothness)
-
-
-def sharpest(ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar) -> Sight:
-    """Give the sight at settings' radius, or at the least radius that floating point allows.
-
-    Args:
-        ops: The backend.
-        settings: With the other arguments of ``sight``.
-        x: Centre of the search.
-        gradient: The gradient there.
-        episode: The number j of this search in its run, from 1.
-
-    Returns:
-        What the search can see; nothing certifies where gamma would have to be above l, or where
-        the square of the radius is zero in floating point.
-    """
-    l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
-    unit = ops.roundoff(x)
-    rounding = _rounding(ops, x, gradient, settings.radius, l, unit)
-    seen = sight(
-        ops,
-        x,
-        gradient,
-        episode,
-        radius=ops.maximum(settings.radius, 2 * ops.sqrt(rounding / rho)),
-        smoothness=l,
-        hessian_lipschitz=rho,
-        curvature_tol=settings.curvature_tol,
-        failure_probability=settings.failure_probability,
-        unit=unit,
-    )
-    useless = vacuous(ops, seen) | (seen.radius * seen.radius < ops.tiny(x))
-    return seen._replace(needed=ops.where(useless, math.inf, seen.needed))
-
-
-def vacuous(ops: Ops, seen: Sight) -> Scalar:
-    """Say whether gamma had to be raised above l, so that a claim would say nothing."""
-    return seen.curvature_tol > ops.maximum(seen.asked, seen.smoothness)
-
-
-def _rounding(
-    ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar, unit: Scalar
-) -> Scalar:
-    """e_g = 4 unit (|g| + l (|x| + r))."""
-    return 4 * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
+TUNING = Tuning()
+KINDS = {
+    True: "rigorous: it holds against any errors of the gradient that are as small as {}",
+    False: "practical: errors of the gradient are taken to be random, as those of {} are",
+}
+ENDED = {
+    PhaseName.UNRESOLVED: (
+        "Differences of the gradient show no curvature that could be told from their error."
+    ),
+    PhaseName.UNCERTIFIED: "The search ended undecided.",
+}
 
 
 @dataclass(frozen=True)
@@ -143,7 +32,7 @@ class Certificate:
     """The claim "lambda_min of the Hessian at x is above -curvature_tol", and what backs it."""
 
     holds: bool | None
-    """True: certified. False: refuted by ``direction``. None: undecided within the budget."""
+    """True: certified. False: negative curvature was found along ``direction``. None: undecided."""
     curvature_tol: float
     """The gamma of the claim; larger than what was asked for where gradients cannot show less."""
     failure_probability: float
@@ -151,7 +40,7 @@ class Certificate:
     curvature: float
     """The lowest curvature that was measured, as a Rayleigh quotient."""
     direction: Any
-    """The direction in which the curvature is below -curvature_tol/2, if the claim is refuted."""
+    """The unit vector along which the curvature is below -curvature_tol/2, if one was found."""
     gradients: int
     """Gradients that this search took, those that found how far to probe among them."""
     note: str
@@ -169,15 +58,54 @@ class Certificate:
         """Say it in one sentence."""
         if math.isnan(self.curvature_tol):
             return f"undecided: nothing is known of the curvature. {self.note}".strip()
-        claim = f"lambda_min > -{rounded_up(self.curvature_tol)}"
-        verdict = {
-            True: f"certified: {claim}, wrong with probability at most "
-            f"{rounded_up(self.failure_probability)}",
-            False: f"refuted: curvature {self.curvature:.3g} along the direction found",
-            None: f"undecided: {claim} was neither certified nor refuted",
-        }[self.holds]
+        gamma, risk = rounded_up(self.curvature_tol), rounded_up(100 * self.failure_probability)
         cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
-        return f"{verdict} ({cost}). {self.note}".strip()
+        sentence = {
+            True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
+            f"{cost}).",
+            False: f"negative curvature found: {self.curvature:.3g} along the direction ({cost}).",
+            None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
+        }[self.holds]
+        return f"{sentence} {self.note}".strip()
+
+
+def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certificate:
+    """Put a claim into words; a gradient's relative error is ``noise``, if above the roundoff."""
+    holds = {1: True, 0: False, -1: None}[int(claim.holds)]
+    return Certificate(
+        holds=holds,
+        curvature_tol=float(claim.curvature_tol) or math.nan,
+        failure_probability=float(str(claim.failure_probability)),  # 1e-3 in any precision
+        curvature=float(claim.curvature),
+        direction=claim.direction if holds is False else None,
+        gradients=int(claim.gradients),
+        note=" ".join(_notes(claim, holds, noise)),
+        share=share,
+        gradient_norm=float(claim.gradient_norm),
+    )
+
+
+def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
+    """Say how the claim was reached, and every caveat."""
+    notes, largest, errors = [], float(claim.largest), "noise" if noise else "rounding"
+    if holds:
+        whose = "Lanczos" if claim.krylov else "Growth"
+        notes += [f"{whose} certificate, {KINDS[bool(claim.rigorous)].format(errors)}."]
+    elif holds is None and claim.phase != PhaseName.START:
+        cut_short = "The budget did not suffice." if claim.phase >= BEGIN else ""
+        notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
+    if claim.raised and holds is not False:
+        change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
+        why = f"a gradient with noise {noise:.1g}" if noise else "floating point"
+        notes += [f"curvature_tol was raised {change}: {why} cannot show less."]
+    if holds and claim.flat:
+        notes += ["The gradient was the same wherever it was queried: flat, or too coarse."]
+    elif holds and claim.curvature_tol > TUNING.weak * largest:
+        notes += [f"It is weak beside the largest curvature, {largest:.3g}."]
+    if claim.steep:
+        slope = f"The gradient is {float(claim.gradient_norm):.3g} here: x is not stationary"
+        notes += [f"{slope}, and this is about its curvature only."]
+    return notes
 
 
 def rounded_up(number: float) -> str:

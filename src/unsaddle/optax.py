@@ -6,9 +6,9 @@ evaluate. A method that needs values takes them as optax does: ``value=`` is the
 parameters, or ``value_fn=`` computes it where it is needed.
 """
 
-import math
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Unpack
 
 try:
     import jax
@@ -17,78 +17,41 @@ try:
 except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
-from unsaddle import asked
-from unsaddle.escapes.stride import MEASURE
-from unsaddle.escapes.window import window
-from unsaddle.hints import TRACED
-from unsaddle.kernel import (
-    BEGIN,
-    CERTIFIED,
-    ENDS,
-    GO,
-    GRADIENT,
-    START,
-    Ops,
-    Outcome,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    Solver,
-    State,
-    Vector,
-    compose,
+from unsaddle import messages
+from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose
+from unsaddle.core.kernel import iterate as at_iterate
+from unsaddle.core.ops import Ops, Scalar
+from unsaddle.core.outcome import ENDS, Outcome
+from unsaddle.core.phases import GO, GRADIENT, START
+from unsaddle.descents import wrapped
+from unsaddle.escapes.adaptive_anc import adaptive_anc
+from unsaddle.escapes.proof import without_dips
+from unsaddle.jax.inputs import Tree
+from unsaddle.jax.loop import cast
+from unsaddle.jax.transform import (
+    Stepped,
+    Transformation,
+    advance,
+    first,
+    present,
+    stepped,
+    stepping,
+    towards,
 )
-from unsaddle.kernel import (
-    iterate as at_iterate,
-)
-from unsaddle.methods import STOCHASTIC, find
-from unsaddle.search import AGAIN, ROUGH, wanted
-from unsaddle.stochastic import settle
-from unsaddle.theory import check
-from unsaddle.transform import Stepped, advance, cast, first, present, stepped, stepping, towards
+from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
+from unsaddle.methods.search import around
+from unsaddle.methods.table import STOCHASTIC, find, parameters_of
 
 
-class Quiet(NamedTuple):
-    """What ``escape`` remembers of the descent."""
-
-    inner: Any  # the inner optimiser's state
-    steps: Any  # for how many steps the gradient has been small
-    armed: Any  # whether a search is allowed
-
-    def kinetic(self, ops: Ops, p: Any) -> Scalar:
-        """Zero: the momentum is the inner optimiser's."""
-        return 0.0
-
-    def scale(self) -> tuple[Scalar, Scalar]:
-        """l and rho as met on the way: not measured."""
-        return 0.0, 0.0
-
-
-def method(
-    name: str,
-    *,
-    smoothness: float | None = None,  # l
-    hessian_lipschitz: float | None = None,  # rho
-    tol: float = 1e-5,  # eps
-    curvature_tol: float | None = None,  # gamma
-    failure_probability: float = 1e-3,  # delta
-    decrease_available: float | None = None,  # Delta_f
-    seed: int = 0,
-    **options: float,
-) -> optax.GradientTransformation | optax.GradientTransformationExtraArgs:
+@spelled()
+def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformation:
     """Give a method as an optax transformation.
 
     Args:
         name: A name from ``unsaddle methods``.
-        smoothness: Bound on the Hessian's norm; the ``auto`` ones can do without.
-        hessian_lipschitz: Lipschitz constant of the Hessian; the ``auto`` ones can do without.
-        tol: Gradient norm to reach.
-        curvature_tol: Curvature to certify. Default sqrt(rho tol).
-        failure_probability: Chance of a false certificate over the whole run.
-        decrease_available: Bound on f(x0) - min f; needed by pgd and pagd only.
         seed: All randomness is a function of it.
-        **options: Single hyperparameters of the method, in place of the paper's.
+        **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
+            hyperparameters of the method, in place of the paper's.
 
     Returns:
         The transformation; with extra arguments if a phase of the method needs a value. When
@@ -97,43 +60,21 @@ def method(
     Raises:
         ValueError: If the method is for samples, or a constant that it needs is missing.
     """
-    chosen = find(name)
     if name in STOCHASTIC:
         raise ValueError(
             f"method {name!r} takes gradients of samples: "
             f"call unsaddle.optax.sampled({name!r}, ...)"
         )
-    constants = {
-        "smoothness": smoothness,
-        "hessian_lipschitz": hessian_lipschitz,
-        "tol": tol,
-        "curvature_tol": curvature_tol,
-        "failure_probability": failure_probability,
-        "decrease_available": decrease_available,
-    }
 
     def parameters(n: int) -> Parameters:
-        return asked.parameters(name, chosen, n, constants, options, method, TRACED)
+        return parameters_of(name, n, given, method, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, chosen.solver, parameters, seed)
+    return stepping(name, find(name).solver, parameters, seed)
 
 
-def sampled(
-    name: str,
-    *,
-    smoothness: float = math.nan,  # l
-    hessian_lipschitz: float = math.nan,  # rho
-    stochastic_smoothness: float = math.nan,  # lt
-    variance: float = math.nan,  # sigma^2
-    tol: float = 1e-2,  # eps
-    curvature_tol: float | None = None,  # gamma
-    failure_probability: float = 1e-3,  # delta
-    decrease_available: float | None = None,  # Delta_f
-    preset: str = "practical",
-    seed: int = 0,
-    **options: float,
-) -> optax.GradientTransformation:
+@spelled(tol=1e-2)
+def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Transformation:
     """Give a method for minibatches as an optax transformation.
 
     The gradient is to be of the sample whose number is ``sample(state)``: the key for it is
@@ -141,37 +82,26 @@ def sampled(
 
     Args:
         name: ``sgd+nc`` or ``psgd``.
-        smoothness: Bound on the Hessian's norm.
-        hessian_lipschitz: Lipschitz constant of the Hessian.
-        stochastic_smoothness: Bound on the norm of every single sample's Hessian.
-        variance: Of the gradient of one sample: the mean of |g(x; theta) - g(x)|^2.
-        tol: Gradient norm to reach.
-        curvature_tol: Curvature to look for. Default sqrt(rho tol).
-        failure_probability: Chance of an error in each trial of a direction.
-        decrease_available: Bound on f(x0) - min f; needed by the printed preset only.
-        preset: ``practical``, or ``printed`` for the parameters of the papers.
         seed: All noise is a function of it; the samples are yours.
-        **options: Single hyperparameters of the method, in place of the preset's.
+        **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
+            hyperparameters of the method, in place of the preset's.
 
     Returns:
-        The transformation. When ``outcome(state)`` is there the updates are zero.
+        The transformation. When ``outcome(state)`` is there the updates are zero. As the size of
+        the samples is not known here, nothing is certified: ``unsaddle.jax.certify`` does that.
+
+    Raises:
+        ValueError: If the method is not for samples, or a constant that it needs is missing.
     """
-    given = {
-        "smoothness": smoothness,
-        "hessian_lipschitz": hessian_lipschitz,
-        "stochastic_smoothness": stochastic_smoothness,
-        "variance": variance,
-        "tol": tol,
-        "curvature_tol": curvature_tol or math.sqrt(max(hessian_lipschitz * tol, 0.0)),
-        "failure_probability": failure_probability,
-    }
-    settle(name, preset, 1, given, decrease_available, options)  # complain now, not when tracing
-    return stepping(
-        name,
-        find(name).solver,
-        lambda n: settle(name, preset, n, given, decrease_available, options),
-        seed,
-    )
+    if name not in STOCHASTIC:
+        raise ValueError(f"method {name!r} is unknown; {messages.nearest(name, STOCHASTIC)}")
+    words: dict[str, Any] = {"tol": 1e-2, **given}
+
+    def parameters(n: int) -> Parameters:
+        return parameters_of(name, n, words, sampled, messages.TRACED)
+
+    parameters(1)  # complain now, not when tracing
+    return stepping(name, find(name).unproved, parameters, seed)
 
 
 auto = partial(method, "auto")
@@ -187,17 +117,15 @@ sgd_nc = partial(sampled, "sgd+nc")
 psgd = partial(sampled, "psgd")
 
 
+@messages.knowing(messages.TRACED)
+@spelled(tol=1e-3)
 def escape(
     inner: optax.GradientTransformation,
     *,
-    tol: float = 1e-3,  # eps
     patience: int = 10,
-    curvature_tol: float | None = None,  # gamma
-    failure_probability: float = 1e-3,  # delta
-    smoothness: float | None = None,  # l
-    hessian_lipschitz: float | None = None,  # rho
     reset: bool = True,
     seed: int = 0,
+    **given: Unpack[Constants],
 ) -> optax.GradientTransformationExtraArgs:
     """Put the escape of agd-auto around any optax optimiser.
 
@@ -210,15 +138,12 @@ def escape(
 
     Args:
         inner: The optimiser to descend with; it is given the extra arguments too.
-        tol: Gradient norm below which to search.
-        patience: For how many steps it must have been below.
-        curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met, and
-            at least 1e-3 of the curvature that is met.
-        failure_probability: Chance of a false certificate over the whole run.
-        smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
-        hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+        patience: For how many steps the gradient must have been below tol.
         reset: Whether a jump resets the inner optimiser's state; schedules go on.
         seed: All randomness is a function of it.
+        **given: Constants of the function and targets (see ``unsaddle.Constants``). What is not
+            given is measured; curvature_tol is then sqrt(rho tol), and at least 1e-3 of the
+            curvature that is met.
 
     Returns:
         The transformation, whose ``update`` needs ``params`` and ``value`` or ``value_fn``.
@@ -234,75 +159,54 @@ def escape(
         )
     if not patience > 0:
         raise ValueError(f"patience must be positive, got {patience!r}")
+    p = around(patience, **{"tol": 1e-3, "failure_probability": 1e-3, **given})
     optimiser = optax.with_extra_args_support(inner)
-    constants = {
-        "tol": tol,
-        "curvature_tol": curvature_tol,
-        "failure_probability": failure_probability,
-        "smoothness": smoothness,
-        "hessian_lipschitz": hessian_lipschitz,
-    }
-    known = check({word: value for word, value in constants.items() if value is not None})
-    p = Parameters(known.pop("tol"), None, wanted(**{"curvature_tol": None, **known}, finest=ROUGH))
 
-    def solver(extra: dict[str, Any]) -> Solver:
-        def go(ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
-            """Descend by one step of the inner optimiser, unless it is time to search."""
-            norm, quiet = ops.norm(gradient), s.descent
-            loud = norm > AGAIN * tol
-            steps = jnp.where(loud, 0, quiet.steps + (norm <= tol))
-            armed = quiet.armed | loud
-            due = armed & (norm <= s.tolerance) & (steps >= patience)
-            move, after = optimiser.update(gradient, quiet.inner, s.x, **extra)
-            left = s.left - 1
-            return s._replace(
-                x=ops.switch(due, s.x, optax.apply_updates(s.x, move)),
-                descent=Quiet(ops.switch(due, quiet.inner, after), steps, armed),
-                left=left,
-                phase=jnp.where(due, BEGIN, jnp.where(left <= 0, s.report, GO)),
-            )
-
-        def restart(ops: Ops, p: Any, s: State, value: Scalar, gradient: Vector) -> State:
-            """Descend from a new place."""
-            if reset:
-                inner = renewed(optimiser.init(s.x), s.descent.inner)
-                s = s._replace(descent=s.descent._replace(inner=inner))
-            return go(ops, p, s, value, gradient)
-
-        descent = Part(
-            {START: Phase(at_iterate, GRADIENT, restart), GO: Phase(at_iterate, GRADIENT, go)},
-            Quiet,
-            lambda ops, x: Quiet(optimiser.init(x), 0, True),
-        )
-        return compose(descent, window)
-
-    def init(params: Vector) -> Stepped:
-        kernel = first(solver({}), p, params, seed)
-        return Stepped(kernel, jnp.int32(0), jnp.int32(0), jnp.array(True))
+    def init(params: Tree) -> Stepped:
+        return first(_solver(optimiser, reset, {}), p, params, seed)
 
     def update(
-        updates: Vector, state: Any, params: Vector | None = None, **given: Any
-    ) -> tuple[Vector, Stepped]:
+        updates: Tree, state: Any, params: Tree | None = None, **given: Any
+    ) -> tuple[Tree, Stepped]:
         params = present(params)
-        phases = solver(given).phases
+        phases = _solver(optimiser, reset, given).phases
         s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
-        claims = (s.phase == MEASURE) & (s.escape.found == math.inf)  # no jump is needed for that
-        s = s._replace(phase=jnp.where(claims, CERTIFIED, s.phase))
         over = s.phase < 0
-        ended = jnp.where(over, s.phase, state.ended).astype(state.ended.dtype)
-        s = s._replace(
-            phase=jnp.where(over, GO, s.phase),
-            left=jnp.where(over, math.inf, s.left),
-            tolerance=jnp.where(over, tol, s.tolerance),
-            report=jnp.where(over, BEGIN, s.report),
-            descent=s.descent._replace(
-                steps=jnp.where(over, 0, s.descent.steps), armed=s.descent.armed & ~over
-            ),
-        )
-        s = cast(s, state.kernel)
-        return towards(phases, p, s, params, finite), Stepped(s, ended, state.sample, finite)
+        ended = jnp.where(over, s.phase, state.ended)
+        again = cast(wrapped.descend_again(p, s), s)
+        s = jax.tree.map(partial(jnp.where, over), again, s)
+        after = Stepped(s, ended, state.sample, finite)
+        return towards(phases, p, s, params, finite), cast(after, state)
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _solver(
+    optimiser: optax.GradientTransformationExtraArgs, reset: bool, extra: dict[str, Any]
+) -> Solver:
+    """Give the inner optimiser as a descent, with extra arguments for it, and the search."""
+
+    def go(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Tree) -> State:
+        """Descend by one step of the inner optimiser, unless it is time to search."""
+        quiet, due = wrapped.search_due(ops, p, s, ops.norm(gradient))
+        move, inner = optimiser.update(gradient, quiet.inner, s.x, **extra)
+        x = ops.switch(due, s.x, optax.apply_updates(s.x, move))
+        descent = quiet._replace(inner=ops.switch(due, quiet.inner, inner))
+        return wrapped.onward(ops, s._replace(x=x, descent=descent), due)
+
+    def restart(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Tree) -> State:
+        """Descend from a new place."""
+        if reset:
+            inner = renewed(optimiser.init(s.x), s.descent.inner)
+            s = s._replace(descent=s.descent._replace(inner=inner))
+        return go(ops, p, s, value, gradient)
+
+    phases: Mapping[int, Phase] = {
+        START: Phase(at_iterate, GRADIENT, restart),
+        GO: Phase(at_iterate, GRADIENT, go),
+    }
+    memory = lambda ops, x: wrapped.Memory(optimiser.init(x), 0, True)  # noqa: E731
+    return compose(Part(phases, wrapped.Settings, memory), without_dips(adaptive_anc))
 
 
 def renewed(fresh: Any, old: Any) -> Any:
@@ -321,7 +225,7 @@ def renewed(fresh: Any, old: Any) -> Any:
     return jax.tree.map(choose, fresh, old, is_leaf=whole)
 
 
-def iterate(state: Any, params: Vector) -> Vector:
+def iterate(state: Any, params: Tree) -> Tree:
     """Give the point to evaluate: the iterate, while the parameters hold a probe.
 
     Args:

@@ -1,4 +1,4 @@
-"""How a transcription looks at the objective: it yields an `Ask` and is sent the answer.
+"""How a transcription queries the objective: it yields an `Ask` and is sent the answer.
 
 Inside an algorithm, `yield from f(x)` reads as f(x) and `yield from grad(x)` as its gradient.
 """
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Ask(NamedTuple):
-    """A look at the objective: where, and what is wanted there ("f", "g" or "fg").
+    """A query of the objective: where, and what is wanted there ("f", "g" or "fg").
 
     Where the objective is a mean over samples, also which samples are meant.
     """
@@ -46,7 +46,7 @@ def sampled_grad(x: Vector, sample: Any) -> Asking[Vector]:
 
 
 def f_and_grad(x: Vector) -> Asking[tuple[float, Vector]]:
-    """Ask for the value and the gradient at x in one look."""
+    """Ask for the value and the gradient at x in one query."""
     return (yield Ask(np.array(x, float), "fg"))
 
 
@@ -85,5 +85,5 @@ def run(
 
 
 def points(asks: Sequence[Ask]) -> Vector:
-    """List the points looked at, one per row: asking again at a point is no new look."""
+    """List the points queried, one per row: asking again at a point is no new query."""
     return np.array(list(dict.fromkeys(tuple(ask.point.tolist()) for ask in asks)))

@@ -82,15 +82,15 @@ def test_erratum_1() -> None:
     settings: Settings = {"step": 0.1, "friction": 0.3, "window": 30, "radius": RADIUS}
     settings |= NO_NCE | {"tol": 1e-6, "hessian_lipschitz": 1e-6, "starts": iter([])}
     x0 = np.array([0.8, 0.9])  # on a slope: no gradient is as small as 1e-6 for 40 steps
-    looks = points(run(ancgd(x0, 40, **settings), *QUARTIC)[0])
+    queries = points(run(ancgd(x0, 40, **settings), *QUARTIC)[0])
     printed = points(run(printed_ancgd(x0, 40, gd_window=99, **settings), *QUARTIC)[0])
     same = 1 + 2 * 30  # x_0, then x and z of each step before T'
-    assert_array_equal(printed[:same], looks[:same])
+    assert_array_equal(printed[:same], queries[:same])
     before, after = QUARTIC.value(printed[same - 1]), QUARTIC.value(printed[same])
     assert before < -0.999
     assert after > 0.1
     assert_allclose(norm(printed[same] - x0), np.sqrt(1e-6 / 1e-6) / 4)
-    assert max(QUARTIC.value(x) for x in looks[same:]) < -0.999
+    assert max(QUARTIC.value(x) for x in queries[same:]) < -0.999
 
 
 def test_erratum_2() -> None:
@@ -122,8 +122,8 @@ def test_erratum_3() -> None:
     printed, _ = run(printed_ancgd(x0, 40, gd_window=5, starts=starts, **settings), *QUARTIC)
     assert len(offsets) - len(list(starts)) == 40 // 6
     assert abs(points(printed)).max() < 0.1  # still at the saddle
-    looks = points(run(ancgd(x0, 40, starts=iter(offsets), **settings), *QUARTIC)[0])
-    assert abs(looks).max() > 1.9
+    queries = points(run(ancgd(x0, 40, starts=iter(offsets), **settings), *QUARTIC)[0])
+    assert abs(queries).max() > 1.9
 
 
 def test_erratum_4_parenthesis() -> None:

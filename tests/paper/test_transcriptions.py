@@ -131,16 +131,16 @@ AT_ONCE: Settings = NO_NCE | {"tol": 16.0, "hessian_lipschitz": 1.0}
 def window(
     landscape: Landscape, x_tilde: Vector, start: Vector, steps: int = 20
 ) -> tuple[Vector, Vector]:
-    """Run Algorithm 2's first window: its looks, and the direction it jumps, sign aside."""
+    """Run Algorithm 2's first window: its queries, and the direction it jumps, sign aside."""
     generator = ancgd(x_tilde, steps, window=steps, starts=iter([start]), **SEARCH, **AT_ONCE)
-    looks = points(run(generator, *landscape)[0])
-    return looks[: steps + 1], looks[steps + 1] - x_tilde
+    queries = points(run(generator, *landscape)[0])
+    return queries[: steps + 1], queries[steps + 1] - x_tilde
 
 
 def algorithm4(
     landscape: Landscape, x_tilde: Vector, start: Vector, steps: int = 20
 ) -> tuple[Vector, Vector]:
-    """Run Algorithm 4: its looks, and the direction it returns."""
+    """Run Algorithm 4: its queries, and the direction it returns."""
     asks, e = run(anc_finding(x_tilde, steps=steps, start=start, **SEARCH), *landscape)
     assert e is not None
     return points(asks), e
@@ -158,7 +158,7 @@ def test_gradients(landscape: Landscape) -> None:
 
 
 def test_run() -> None:
-    """What is asked is answered, and nothing beyond the limit is looked at."""
+    """What is asked is answered, and nothing beyond the limit is queried."""
 
     def asker() -> Asking[list]:
         return [(yield Ask(np.ones(1), "f")), (yield Ask(np.zeros(1), "fg"))]
@@ -166,9 +166,9 @@ def test_run() -> None:
     asks, answers = run(asker(), lambda x: 7.0, lambda x: x - 1)
     assert [ask.needs for ask in asks] == ["f", "fg"]
     assert answers == [(7.0, None), (7.0, np.array([-1.0]))]
-    looked: list[Vector] = []
-    assert run(asker(), lambda x: looked.append(x) or 0.0, lambda x: x, limit=1)[1] is None
-    assert_array_equal(looked, [[1.0]])
+    queried: list[Vector] = []
+    assert run(asker(), lambda x: queried.append(x) or 0.0, lambda x: x, limit=1)[1] is None
+    assert_array_equal(queried, [[1.0]])
     assert run(asker(), lambda x: 7.0, lambda x: x - 1, limit=2)[1] == answers
 
 
@@ -186,7 +186,7 @@ def test_points() -> None:
 @on_landscapes
 @on_places
 def test_algorithm1_needs_no_renormalisation(landscape: Landscape, x_tilde: Vector) -> None:
-    """Remark 4: bringing y back to norm r changes neither the looks nor the direction."""
+    """Remark 4: bringing y back to norm r changes neither the queries nor the direction."""
     for start in starts_on(0.3 * RADIUS):
         arguments = (x_tilde, RADIUS, 60, 20.0, start)
         asks, e = run(nc_finding(*arguments), *landscape)
@@ -196,7 +196,7 @@ def test_algorithm1_needs_no_renormalisation(landscape: Landscape, x_tilde: Vect
 
 
 def test_algorithm1_looks_around() -> None:
-    """The first look is at the point, all others are at distance r from it."""
+    """The first query is at the point, all others are at distance r from it."""
     asks, _ = run(nc_finding(NEARBY, RADIUS, 7, 3.0, starts_on(0.01)[0]), *QUARTIC)
     assert [ask.needs for ask in asks] == ["g"] * 8
     assert_array_equal(asks[0].point, NEARBY)
@@ -219,15 +219,15 @@ def test_algorithm1_is_the_power_method() -> None:
 def test_window_is_algorithm4_from_the_sphere(landscape: Landscape, x_tilde: Vector) -> None:
     """Algorithm 2's window and Algorithm 4 agree if the start has norm r'."""
     for start in starts_on(RADIUS):
-        looks, e = window(landscape, x_tilde, start)
-        looks_4, e_4 = algorithm4(landscape, x_tilde, start)
-        assert_allclose(looks, looks_4, atol=1e-12)
+        queries, e = window(landscape, x_tilde, start)
+        queries_4, e_4 = algorithm4(landscape, x_tilde, start)
+        assert_allclose(queries, queries_4, atol=1e-12)
         assert angle(e, e_4) < 1e-12
 
 
 @on_landscapes
 def test_window_is_not_algorithm4_from_inside_the_ball(landscape: Landscape) -> None:
-    """Their first looks differ if the start is shorter, and so do the directions, slightly."""
+    """Their first queries differ if the start is shorter, and so do the directions, slightly."""
     for start in starts_on(0.5 * RADIUS):
         e, e_4 = window(landscape, NEARBY, start)[1], algorithm4(landscape, NEARBY, start)[1]
         assert 1e-8 < angle(e, e_4) < 0.1
@@ -244,11 +244,11 @@ def test_window_and_algorithm4_are_one_polynomial(fraction: float) -> None:
 
 
 def test_window_keeps_offsets_that_rounding_would_erase() -> None:
-    """Where every look rounds to x~ nothing is learnt, but nothing is lost either, nor is 0/0."""
+    """Where every query rounds to x~ nothing is learnt, but nothing is lost either, nor is 0/0."""
     x_tilde, start = np.full(6, 0.3), starts_on(1e-30, n=6)[0]
     settings = SEARCH | AT_ONCE | {"radius": 1e-30, "window": 20, "starts": iter([start])}
-    looks = points(run(ancgd(x_tilde, 20, **settings), *random_quadratic()[2])[0])
-    assert angle(looks[1] - x_tilde, start) < 1e-14
+    queries = points(run(ancgd(x_tilde, 20, **settings), *random_quadratic()[2])[0])
+    assert angle(queries[1] - x_tilde, start) < 1e-14
 
 
 def test_window_asks_in_order() -> None:
@@ -306,7 +306,7 @@ def test_guard_sees_rounding_error(guard: float, fires: bool) -> None:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_nce_takes_the_lower_side(sign: float) -> None:
-    """Short momentum, up or down the hill: the first look follows it, the step goes down."""
+    """Short momentum, up or down the hill: the first query follows it, the step goes down."""
     asks, result = run(nce(np.ones(1), np.full(1, 0.1 * sign), 0.5), *HILL)
     assert [ask.needs for ask in asks] == ["f", "f"]
     assert_allclose(asks[0].point, 1 + 0.5 * sign)
@@ -320,7 +320,7 @@ def test_nce_follows_the_momentum_on_a_tie() -> None:
 
 
 def test_nce_stops_long_momentum() -> None:
-    """Momentum of length s or more is dropped without a look."""
+    """Momentum of length s or more is dropped without a query."""
     asks, result = run(nce(np.ones(1), np.full(1, 0.5), 0.5), *HILL)
     assert asks == []
     assert_array_equal(np.array(result), [[1.0], [0.0]])
@@ -330,7 +330,7 @@ def test_nce_stops_long_momentum() -> None:
 
 
 def test_jump_follows_a_slope_that_decides() -> None:
-    """At (1, 0) of the quartic the slope is -0.75: one look, downhill."""
+    """At (1, 0) of the quartic the slope is -0.75: one query, downhill."""
     x, e = np.array([1.0, 0.0]), np.array([1.0, 0.0])
     asks, lower = run(jump(x, QUARTIC.value(x), QUARTIC.gradient(x), e, 0.16, 1.0), *QUARTIC)
     assert_allclose(points(asks), [[1.1, 0.0]])

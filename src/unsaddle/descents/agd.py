@@ -5,52 +5,39 @@ both from Jin, Netrapalli & Jordan (2018).
 
 Differences from the paper:
 
-1. The state keeps x_t and the velocity v_t; z_t = x_t + (1 - theta) v_t is formed to look there.
-2. The inequality that calls for NCE is tested only where it can be seen in floating point:
-   gamma |z - x|^2 > 4 ulp(f(x)) + 4 ulp(f(z)). This also covers v = 0, where print reads f <= f.
+1. The state keeps x_t and the velocity v_t; z_t = x_t + (1 - theta) v_t is formed to query there.
+2. The inequality that calls for NCE is tested only where floating point can show it: where
+   gamma |z - x|^2 is a visible change of f. This also covers v = 0, where print reads f <= f.
 3. Algorithm 6 prints (z_{t+1}, 0) as its output; x_{t+1} is meant.
-4. A start from rest (z = x) looks at one point instead of twice at the same one.
+4. A start from rest (z = x) queries one point instead of twice the same one.
 5. While the method waits for an earlier perturbation (PAGD) the gradient at x is not asked for.
 """
 
 from typing import NamedTuple
 
-from unsaddle.kernel import (
-    BOTH,
-    GO,
-    GRADIENT,
-    NOTHING,
-    START,
-    VALUE,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
+from unsaddle.core.kernel import Parameters, Part, Phase, State, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, VALUE, PhaseName
+from unsaddle.core.resolution import visible_change
+from unsaddle.descents.gd import not_measured
 
-LOOK, LOOK_VALUE, EXPLOIT, REST, PLUS, MINUS, ARRIVED = range(2, 9)
+NCE_TEST, NCE_TEST_VALUE, NCE = PhaseName.NCE_TEST, PhaseName.NCE_TEST_VALUE, PhaseName.NCE
+NCE_REST, NCE_PLUS, NCE_MINUS = PhaseName.NCE_REST, PhaseName.NCE_PLUS, PhaseName.NCE_MINUS
 
 
 class Memory(NamedTuple):
-    """Momentum, and what the look at z_t found."""
+    """Momentum, and what the query at z_t found."""
 
     velocity: Vector  # v_t
     ahead: Vector  # v_{t+1}, should the step be taken
     value: Scalar  # f(z_t); f(x_t + xi) during NCE
     slope: Scalar  # <g(z_t), x_t - z_t>
     gap: Scalar  # |z_t - x_t|^2
+    constants_met = not_measured
 
-    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
+    def kinetic_energy(self, ops: Ops, p: "Settings") -> Scalar:
         """|v|^2 / (2 eta): with f(x) it makes the Hamiltonian E."""
         return ops.dot(self.velocity, self.velocity) / (2 * p.step)
-
-    def scale(self) -> tuple[Scalar, Scalar]:
-        """l and rho as met on the way: not measured."""
-        return 0.0, 0.0
 
 
 class Settings(NamedTuple):
@@ -64,11 +51,11 @@ class Settings(NamedTuple):
 
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_1 = x_0 - eta g(x_0), v_1 = x_1 - x_0."""
-    small = ops.norm(gradient) <= s.tolerance
-    move, left = ops.where(small, 0.0, -p.descent.step), s.left - 1
+    small, left = ops.norm(gradient) <= s.tolerance, s.left - 1
+    move = ops.where(small, 0.0, -p.descent.step)
     descent = s.descent._replace(velocity=ops.times(move, gradient))
     phase = ops.where(small | (left <= 0), s.report, GO)
-    return s._replace(phase=phase, x=ops.axpy(move, gradient, s.x), left=left, descent=descent)
+    return s.descended(phase, ops.axpy(move, gradient, s.x), left, descent)
 
 
 def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -76,42 +63,41 @@ def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
     return ops.add(s.x, 1 - p.descent.friction, s.descent.velocity)
 
 
-def look_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def step_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """v_{t+1} = (z_t - eta g(z_t)) - x_t, and the right-hand side of the NCE test."""
     v, keep = s.descent.velocity, 1 - p.descent.friction
     step = ops.axpy(-p.descent.step, gradient, ops.times(keep, v))
     slope, gap = -keep * ops.dot(gradient, v), keep**2 * ops.dot(v, v)
-    phase = ops.where(s.tolerance < 0, LOOK_VALUE, LOOK)
-    return State(phase, s.x, s.left, Memory(v, step, value, slope, gap), *s[4:])
+    phase = ops.where(s.tolerance < 0, NCE_TEST_VALUE, NCE_TEST)
+    return s.descended(phase, s.x, s.left, Memory(v, step, value, slope, gap))
 
 
 def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = x_t + v_{t+1}, unless f(x) <= f(z) + <g(z), x - z> - (gamma/2) |x - z|^2."""
     velocity, step, there, slope, gap = s.descent
     curvature = p.descent.nce_curvature * gap
-    seen = curvature > 8 * ops.roundoff(s.x) * (abs(value) + abs(there))
-    bent = seen & (value <= there + slope - curvature / 2)
+    visible = curvature > visible_change(ops, s.x, value, there)
+    bent = visible & (value <= there + slope - curvature / 2)
     small = ops.norm(gradient) <= s.tolerance
     stay, left = bent | small, s.left - 1
     v = ops.switch(stay, velocity, step)
     x = ops.axpy(ops.where(stay, 0.0, 1.0), step, s.x)
-    phase = ops.where(bent, EXPLOIT, ops.where(small | (left <= 0), ARRIVED, GO))
-    return State(phase, x, left, Memory(v, step, there, slope, gap), *s[4:])
+    phase = ops.where(bent, NCE, ops.where(small | (left <= 0), PhaseName.AGD_REPORT, GO))
+    return s.descended(phase, x, left, Memory(v, step, there, slope, gap))
 
 
-def arrive(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def report(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Let go of v_{t+1}, and report."""
     return s._replace(descent=s.descent._replace(ahead=s.descent.velocity), phase=s.report)
 
 
 def exploit(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Where |v_t| >= s stop, else look at x_t + xi and x_t - xi."""
+    """Where |v_t| >= s stop, else query x_t + xi and x_t - xi."""
     fast = s.descent.gap >= ((1 - p.descent.friction) * p.descent.nce_length) ** 2
-    rest = ops.where(s.tolerance < 0, START, REST)
-    return s._replace(phase=ops.where(fast, rest, PLUS))
+    return s._replace(phase=ops.where(fast, ops.where(s.tolerance < 0, START, NCE_REST), NCE_PLUS))
 
 
-def aside(ops: Ops, p: Parameters, s: State) -> Vector:
+def nce_trial(ops: Ops, p: Parameters, s: State) -> Vector:
     """x_t + xi, xi = s v_t/|v_t|; with -v_t the second time."""
     return ops.add(s.x, _reach(ops, p, s), s.descent.velocity)
 
@@ -119,7 +105,7 @@ def aside(ops: Ops, p: Parameters, s: State) -> Vector:
 def try_plus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember f(x_t + xi), and turn round."""
     back = ops.scale(-1.0, s.descent.velocity)
-    return s._replace(descent=s.descent._replace(velocity=back, value=value), phase=MINUS)
+    return s._replace(descent=s.descent._replace(velocity=back, value=value), phase=NCE_MINUS)
 
 
 def try_minus(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -135,14 +121,14 @@ def _reach(ops: Ops, p: Parameters, s: State) -> Scalar:
 agd = Part(
     {
         START: Phase(iterate, GRADIENT, start),
-        GO: Phase(ahead, BOTH, look_ahead),
-        LOOK: Phase(iterate, BOTH, advance),
-        LOOK_VALUE: Phase(iterate, VALUE, advance),
-        EXPLOIT: Phase(iterate, NOTHING, exploit),
-        REST: Phase(iterate, NOTHING, start),
-        PLUS: Phase(aside, VALUE, try_plus),
-        MINUS: Phase(aside, VALUE, try_minus),
-        ARRIVED: Phase(iterate, NOTHING, arrive),
+        GO: Phase(ahead, BOTH, step_ahead),
+        NCE_TEST: Phase(iterate, BOTH, advance),
+        NCE_TEST_VALUE: Phase(iterate, VALUE, advance),
+        NCE: Phase(iterate, NOTHING, exploit),
+        NCE_REST: Phase(iterate, NOTHING, start),
+        NCE_PLUS: Phase(nce_trial, VALUE, try_plus),
+        NCE_MINUS: Phase(nce_trial, VALUE, try_minus),
+        PhaseName.AGD_REPORT: Phase(iterate, NOTHING, report),
     },
     Settings,
     lambda ops, x: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),

@@ -4,33 +4,28 @@ Differences from the paper: none. The test ``|g(x_t)| <= eps`` of line 3 is made
 gradient that the step uses.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from unsaddle.kernel import (
-    GO,
-    GRADIENT,
-    START,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
+from unsaddle.core.kernel import Parameters, Part, Phase, State, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import GO, GRADIENT, START
+
+
+def no_momentum(memory: Any, ops: Ops, p: Any) -> Scalar:
+    """Zero: the kinetic energy of a descent without momentum of its own."""
+    return 0.0
+
+
+def not_measured(memory: Any) -> tuple[Scalar, Scalar]:
+    """Zero: the l and rho of a descent that measures neither."""
+    return 0.0, 0.0
 
 
 class Memory(NamedTuple):
     """Nothing but the iterate."""
 
-    def kinetic(self, ops: Ops, p: "Settings") -> Scalar:
-        """Zero: there is no momentum."""
-        return 0.0
-
-    def scale(self) -> tuple[Scalar, Scalar]:
-        """l and rho as met on the way: not measured."""
-        return 0.0, 0.0
+    kinetic_energy = no_momentum
+    constants_met = not_measured
 
 
 class Settings(NamedTuple):
@@ -41,11 +36,9 @@ class Settings(NamedTuple):
 
 def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_{t+1} = x_t - eta g(x_t)."""
-    small = ops.norm(gradient) <= s.tolerance
+    small, left = ops.norm(gradient) <= s.tolerance, s.left - 1
     x = ops.axpy(ops.where(small, 0.0, -p.descent.step), gradient, s.x)
-    left = s.left - 1
-    phase = ops.where(small | (left <= 0), s.report, GO)
-    return State(phase, x, left, *s[3:])
+    return s.descended(ops.where(small | (left <= 0), s.report, GO), x, left, s.descent)
 
 
 STEP = Phase(iterate, GRADIENT, step)

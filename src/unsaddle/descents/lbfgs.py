@@ -1,14 +1,14 @@
 """Limited-memory BFGS with a Wolfe line search: the descent that needs no constants.
 
-Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``wolfe.py``.
+Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``line_search.py``.
 
 Choices:
 
 1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails goes as far down as it has come, forgets the pairs and starts along
-   the gradient; if that leads nowhere to speak of, or if ten steps in a row change nothing that
-   floating point can see, the descent has stalled.
+   the gradient. If that leads nowhere to speak of, or if ten steps in a row change nothing that
+   floating point can show, the descent gives up.
 4. While it descends it measures the curvature it meets, |y|/|s|, and the change of curvature, by
    the error of the trapezoidal rule, 12 |f(x+s) - f(x) - s'(g + g_+)/2| / |s|^3, both of which
    fade by a tenth per step. Neither costs a gradient.
@@ -17,65 +17,64 @@ Choices:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.descents.pairs import HAZE, PAIRS, haze, learn, memory, steer
-from unsaddle.descents.wolfe import accepts, along, clean, narrow
-from unsaddle.kernel import (
-    BOTH,
-    GO,
-    NOTHING,
-    STALLED,
-    START,
-    TRIAL,
-    UNBOUNDED,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
+from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BOTH, GO, NOTHING, START, TRIAL, PhaseName
+from unsaddle.core.resolution import visible_change
+from unsaddle.descents.curvature_pairs import Memory, learn, memory, two_loop, value_noise
+from unsaddle.descents.line_search import accepts, along, narrow, without_noise
 
-TRY = 2
-TRIES, IDLE = 20, 10
+LINE_SEARCH, GIVE_UP, UNBOUNDED = PhaseName.LINE_SEARCH, PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 
 
-class Settings(NamedTuple):
-    """None."""
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    tries: int = 20  # of a line search, 5 to 60: as in L-BFGS-B
+    idle: int = 10  # steps, 1 to 100: so many in a row without a visible fall are no accident
+
+
+TUNING = Tuning()
 
 
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """d = -g, without a past."""
-    d, norm = s.descent, ops.maximum(ops.norm(gradient), ops.tiny(gradient))
-    t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, ops.tiny(gradient)), 1 / norm)
-    fell = d.value - value > 8 * ops.roundoff(s.x) * abs(value)
+    fresh = without_pairs(ops, s, value, gradient)
+    norm = ops.norm(gradient)
+    finite = ops.where(norm < inf, LINE_SEARCH, UNBOUNDED)
+    onward = ops.where(fresh.idle >= TUNING.idle, GIVE_UP, finite)
+    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onward))
+
+
+def without_pairs(ops: Ops, s: State, value: Scalar, gradient: Vector) -> Memory:
+    """Forget the pairs, and aim along -g: at length one, or 1/l if an l has been met."""
+    d, tiny = s.descent, ops.tiny(gradient)
+    norm = ops.maximum(ops.norm(gradient), tiny)
+    t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, tiny), 1 / norm)
+    fell = d.value - value > visible_change(ops, s.x, value, value)
     idle = ops.where(fell & ((d.count > 0) | (d.value == inf)), 0, d.idle + 1)
-    fresh = d._replace(
-        gradient=ops.keep(gradient),
+    return d._replace(
+        gradient=ops.copy(gradient),
         direction=ops.times(-1.0, gradient),
         steps=ops.scale(0.0, d.steps),
         bends=ops.scale(0.0, d.bends),
-        products=ops.blank(s.x, PAIRS),
+        products=ops.scalars(s.x, len(d.products)),
         count=0,
         value=value,
         line=along(value, -norm * norm, t),
         idle=idle,
     )
-    onward = ops.where(idle >= IDLE, STALLED, ops.where(norm < inf, TRY, UNBOUNDED))
-    phase = ops.where(norm <= s.tolerance, s.report, onward)
-    return s._replace(descent=fresh, phase=phase)
 
 
 def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """d = -H g, with H from the last pairs by the two-loop recursion."""
     d = s.descent
-    q = steer(ops, d)
+    q = two_loop(ops, d)
     small = ops.norm(d.gradient) <= s.tolerance
     slope = ops.dot(q, d.gradient)
     return s._replace(
         descent=d._replace(direction=q, line=along(d.value, slope, 1.0)),
-        phase=ops.where(small, s.report, ops.where(slope < 0, TRY, START)),
+        phase=ops.where(small, s.report, ops.where(slope < 0, LINE_SEARCH, START)),
     )
 
 
@@ -86,40 +85,43 @@ def trial(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Take the step where the Wolfe conditions hold, else try another t."""
-    d, line, left = s.descent, s.descent.line, s.left - 1
-    noise = haze(ops, d)
+    d, line = s.descent, s.descent.line
     slope = ops.dot(gradient, d.direction)
-    seen = clean(ops, line, value, slope, noise)
-    taken = accepts(line, seen, slope)
-    idle = ops.where(d.value - value > noise / HAZE, 0, d.idle + 1)
+    smooth = without_noise(ops, line, value, slope, value_noise(ops, d))
+    taken = accepts(line, smooth, slope)
+    fell = d.value - value > visible_change(ops, s.x, d.value, d.value)
+    idle = ops.where(taken, ops.where(fell, 0, d.idle + 1), d.idle)
     after = learn(ops, d, value, gradient, slope, taken)._replace(
-        line=narrow(ops, line, seen, slope), idle=ops.where(taken, idle, d.idle)
+        line=narrow(ops, line, smooth, slope), idle=idle
     )
-    onward = ops.where(
-        left <= 0,
-        s.report,
-        ops.where((idle >= IDLE) & (ops.norm(gradient) > s.tolerance), STALLED, GO),
-    )
-    endless = (line.high == inf) & (value < line.low_value)
-    best, over = after.line.low, line.tries + 1 >= TRIES
-    anew = (d.count > 0) | (d.value - after.line.low_value > noise)
-    gives_up = ops.where(endless, UNBOUNDED, ops.where(anew, START, STALLED))
-    again = ops.where(over, gives_up, TRY)
-    t = ops.where(taken, line.t, ops.where(over & (gives_up == START), best, 0.0))
-    return s._replace(
-        x=ops.axpy(t, d.direction, s.x),
-        descent=after,
-        left=ops.where(taken, left, s.left),
-        phase=ops.where(taken, onward, again),
-    )
+    again = retry(ops, s, after, value)
+    best = ops.where(again == START, after.line.low.t, 0.0)
+    x = ops.axpy(ops.where(taken, line.t, best), d.direction, s.x)
+    phase = ops.where(taken, onward(ops, s, idle, gradient), again)
+    return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
+
+
+def onward(ops: Ops, s: State, idle: Scalar, gradient: Vector) -> Scalar:
+    """Go on from the new x; report after the last step, or give up after too many idle ones."""
+    stuck = (idle >= TUNING.idle) & (ops.norm(gradient) > s.tolerance)
+    return ops.where(s.left <= 1, s.report, ops.where(stuck, GIVE_UP, GO))
+
+
+def retry(ops: Ops, s: State, after: Memory, value: Scalar) -> Scalar:
+    """Try another t; when there have been enough, start anew from the lowest point, or give up."""
+    d, line = s.descent, s.descent.line
+    endless = (line.high.t == inf) & (value < line.low.value)
+    anew = (d.count > 0) | (d.value - after.line.low.value > value_noise(ops, d))
+    ends = ops.where(endless, UNBOUNDED, ops.where(anew, START, GIVE_UP))
+    return ops.where(line.tries + 1 >= TUNING.tries, ends, LINE_SEARCH)
 
 
 lbfgs = Part(
     {
         START: Phase(iterate, BOTH, start),
         GO: Phase(iterate, NOTHING, turn),
-        TRY: Phase(trial, BOTH | TRIAL, attempt),
+        LINE_SEARCH: Phase(trial, BOTH | TRIAL, attempt),
     },
-    Settings,
+    NoSettings,
     memory,
 )

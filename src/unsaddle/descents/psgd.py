@@ -11,27 +11,19 @@ Differences from the paper:
 
 from typing import NamedTuple
 
+from unsaddle.core.kernel import Parameters, Part, Phase, State, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import GO, GRADIENT, NEW, START
+from unsaddle.descents.gd import no_momentum, not_measured
 from unsaddle.descents.sgd import batch
-from unsaddle.kernel import (
-    GO,
-    GRADIENT,
-    NEW,
-    START,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
 
 
 class Memory(NamedTuple):
     """How far it is."""
 
     steps: Scalar  # t
+    kinetic_energy = no_momentum
+    constants_met = not_measured
 
 
 class Settings(NamedTuple):

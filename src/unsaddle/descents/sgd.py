@@ -6,8 +6,9 @@ sample; the minibatch that was just drawn for the test ``|g(x_t)| <= 3 eps/4`` i
 
 from typing import NamedTuple
 
+from unsaddle.core.kernel import Parameters, Part, Phase, iterate
+from unsaddle.core.phases import GO, GRADIENT, NEW, START
 from unsaddle.descents.gd import Memory, step
-from unsaddle.kernel import GO, GRADIENT, NEW, START, Parameters, Part, Phase, iterate
 
 
 class Settings(NamedTuple):

@@ -18,25 +18,14 @@ Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
-from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
-from unsaddle.kernel import (
-    BEGIN,
-    CERTIFIED,
-    GRADIENT,
-    NOTHING,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    ball,
-    iterate,
-)
+from unsaddle.core.evidence import of_search
+from unsaddle.core.kernel import Parameters, Part, Phase, State, ball, begin_search, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PhaseName
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
+from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
-SEARCH = BEGIN + 1
+SEARCH = PhaseName.SEARCH
 
 
 class Memory(NamedTuple):
@@ -50,8 +39,9 @@ class Memory(NamedTuple):
     growth: Scalar  # the recursion on -gamma: its z_t, over |z_t - x~|
     behind: Scalar  # its x_t, over |z_t - x~|
     curvature: Scalar  # lowest Rayleigh quotient so far
-    sight: Sight
-    leap: Leap
+    resolution: Resolution
+    jump: Jump
+    evidence = of_search
 
 
 class Settings(NamedTuple):
@@ -72,22 +62,16 @@ class Settings(NamedTuple):
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_t, z_t ~ Unif(B(r')) about x~, zeta = g(x~)."""
-    s = s._replace(episode=s.episode + 1)
-    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
-    offset = ops.scale(seen.radius, ball(ops, s))
-    search = Memory(
-        gradient=ops.hold(gradient),
-        direction=ops.keep(offset),
-        ahead=offset,
+    s = begin_search(s)
+    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode)
+    offset = ops.scale(resolution.radius, ball(ops, s))
+    first = memory(ops, offset)._replace(
+        gradient=ops.retain(gradient),
+        direction=ops.copy(offset),
         extent=ops.norm(offset) + ops.tiny(offset),
-        steps=0,
-        growth=1.0,
-        behind=1.0,
-        curvature=inf,
-        sight=seen,
-        leap=NO_LEAP,
+        resolution=resolution,
     )
-    return s._replace(escape=search, phase=SEARCH)
+    return s.searched(SEARCH, first)
 
 
 def probe(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -96,41 +80,43 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """One step, and what ends the window: growth, a direction, or its time."""
+    e = s.escape
+    after, found = step(ops, p, e, gradient)
+    over = ops.where(found | (e.steps + 1 >= p.escape.window), JUMP_BEGIN, SEARCH)
+    grown = (after.growth > e.resolution.needed) & ops.where(found, False, True)
+    return s.searched(ops.where(grown, CERTIFIED, over), after)
+
+
+def step(ops: Ops, p: Parameters, e: Memory, gradient: Vector) -> tuple[Memory, Scalar]:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
-    zeta, direction, ahead, extent, steps, growth, behind, lowest, seen, leap = s.escape
-    radius, error = seen.radius, seen.error
-    keep = 1 - p.escape.search_friction
+    zeta, direction, ahead, extent, steps, growth, behind, lowest, resolution, jump = e
+    radius, keep = resolution.radius, 1 - p.escape.search_friction
     bend = ops.axpy(-1.0, zeta, gradient)  # H (z - x~)
-    curvature = ops.dot(ahead, bend) / extent**2 + error * (radius / extent - 1)
-    found = seen.shows(curvature, p.escape.enough)
-    step = ops.where(found, 0.0, p.escape.search_step)
-    x = ops.axpy(-step, bend, ahead)
+    granted = resolution.error * (radius / extent - 1)
+    curvature = ops.dot(ahead, bend) / extent**2 + granted
+    found = resolution.shows(curvature, p.escape.enough)
+    eta = ops.where(found, 0.0, p.escape.search_step)  # no step is taken from what was found
+    x = ops.axpy(-eta, bend, ahead)
     z = ops.axpy(1 + keep, x, ops.scale(-keep, direction))
     length = ops.norm(z) + ops.tiny(z)
-    before, behind = behind * extent / length, (1 + step * seen.rate) * growth * extent / length
+    before, behind = (
+        behind * extent / length,
+        (1 + eta * resolution.rate) * growth * extent / length,
+    )
     growth = behind + keep * (behind - before)
     lowest = ops.where(curvature < lowest, curvature, lowest)
     x, z = ops.scale(radius / length, x), ops.scale(radius / length, z)
-    after = Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, seen, leap)
-    over = found | (steps + 1 >= p.escape.window)
-    grown = (growth > seen.needed) & (step > 0)  # no step is taken from what was found
-    phase = ops.where(grown, CERTIFIED, ops.where(over, MEASURE, SEARCH))
-    return State(phase, s.x, s.left, s.descent, after, *s[5:])
+    return Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, resolution, jump), found
+
+
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing known yet."""
+    return Memory(x, x, x, 1.0, 0, 1.0, 1.0, inf, NO_RESOLUTION, NO_JUMP)
 
 
 anc = Part(
     {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
     Settings,
-    lambda ops, x: Memory(
-        gradient=x,
-        direction=x,
-        ahead=x,
-        extent=1.0,
-        steps=0,
-        growth=1.0,
-        behind=1.0,
-        curvature=inf,
-        sight=NO_SIGHT,
-        leap=NO_LEAP,
-    ),
+    memory,
 )

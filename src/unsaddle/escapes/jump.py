@@ -6,7 +6,7 @@ Shared by every escape that ends in a direction e. Differences from the paper:
 2. Where the slope cannot decide, |f'_e| s <= the promised decrease (in particular where it is 0/0
    in print), both signs are tried and the lower value is kept, as the paper remarks one should.
 3. A jump that does not lower f as promised is not taken: at a minimum the printed one raises f.
-   The run then ends at x~. The promise is never below what floating point can see of f.
+   The run then ends at x~. The promise is never below a visible change of f.
 4. Like the paper, the method takes one descent step from where it lands before it asks again
    whether the gradient is small.
 """
@@ -14,27 +14,16 @@ Shared by every escape that ends in a direction e. Differences from the paper:
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.kernel import (
-    BEGIN,
-    JUMP_FAILED,
-    NOTHING,
-    START,
-    TESTED,
-    VALUE,
-    Ops,
-    Parameters,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-    watch,
-)
+from unsaddle.core.kernel import Parameters, Phase, State, iterate, watch
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import NOTHING, PROVE, START, VALUE, PhaseName
+from unsaddle.core.resolution import visible_change
 
-MEASURE, JUMP, LANDED = BEGIN + 2, BEGIN + 3, BEGIN + 4
+JUMP_BEGIN, JUMP, LANDED = PhaseName.JUMP_BEGIN, PhaseName.JUMP, PhaseName.LANDED
+JUMP_FAILED = PhaseName.JUMP_FAILED
 
 
-class Leap(NamedTuple):
+class Jump(NamedTuple):
     """What is known of the jump. Lengths are in units of |direction|."""
 
     value: Scalar  # f(x~)
@@ -44,57 +33,64 @@ class Leap(NamedTuple):
     unsure: Scalar  # whether the other sign is to be tried too
 
 
-NO_LEAP = Leap(0.0, inf, 0.0, 0.0, False)
+NO_JUMP = Jump(0.0, inf, 0.0, 0.0, False)
 
 
-def measure(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Point e downhill: the first try is -s f'_e(x~)/|f'_e(x~)| along e."""
     e = s.escape
     length = p.escape.length / ops.norm(e.direction)
     slope = ops.dot(e.gradient, e.direction)
-    leap = Leap(
+    jump = Jump(
         value=value,
         lowest=inf,
         chosen=0.0,
         reach=ops.where(slope >= 0, -length, length),
         unsure=abs(slope) * length <= p.escape.decrease,
     )
-    return s._replace(escape=e._replace(leap=leap), phase=JUMP)
+    return s._replace(escape=e._replace(jump=jump), phase=JUMP)
 
 
 def landing(ops: Ops, p: Parameters, s: State) -> Vector:
     """x~ -+ s e."""
-    return ops.add(s.x, s.escape.leap.reach, s.escape.direction)
+    return ops.add(s.x, s.escape.jump.reach, s.escape.direction)
 
 
-def land(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x <- x~ -+ s e if f falls by (1/384) sqrt(eps^3/rho), else x~ is the answer."""
-    e, leap = s.escape, s.escape.leap
-    lower = value < leap.lowest
-    lowest = ops.where(lower, value, leap.lowest)
-    chosen = ops.where(lower, leap.reach, leap.chosen)
-    promise = ops.maximum(p.escape.decrease, 16 * ops.roundoff(s.x) * abs(leap.value))
-    pays = lowest <= leap.value - promise
-    move = ops.where(leap.unsure, 0.0, ops.where(pays, chosen, 0.0))
-    bent = e.sight.shows(e.curvature)
-    stays = ops.where(bent, JUMP_FAILED, TESTED)
-    x, landed = ops.axpy(move, e.direction, s.x), move != 0  # then the search's vectors can go
+    jump, bent = s.escape.jump, s.escape.resolution.shows(s.escape.curvature)
+    lower = value < jump.lowest
+    lowest = ops.where(lower, value, jump.lowest)
+    chosen = ops.where(lower, jump.reach, jump.chosen)
+    visible = visible_change(ops, s.x, jump.value, jump.value)
+    pays = lowest <= jump.value - ops.maximum(p.escape.decrease, visible)
+    move = ops.where(jump.unsure, 0.0, ops.where(pays, chosen, 0.0))
+    stays = ops.where(bent, JUMP_FAILED, PROVE)
+    after = Jump(jump.value, lowest, chosen, -jump.reach, False)
+    phase = ops.where(jump.unsure, JUMP, ops.where(pays, START, stays))
+    return land(ops, s, move, after)._replace(phase=phase)
+
+
+def land(ops: Ops, s: State, move: Scalar, jump: Jump) -> State:
+    """Move x, and let go of the search's vectors if that is anywhere; then take one step."""
+    e, landed = s.escape, move != 0
+    x = ops.axpy(move, e.direction, s.x)
     return s._replace(
         x=x,
         escape=e._replace(
             gradient=ops.switch(landed, x, e.gradient),
             direction=ops.switch(landed, x, e.direction),
-            leap=Leap(leap.value, lowest, chosen, -leap.reach, False),
+            jump=jump,
         ),
         left=1.0,
         tolerance=-1.0,
         report=LANDED,
-        phase=ops.where(leap.unsure, JUMP, ops.where(pays, START, stays)),
+        stalled=ops.where(landed, False, s.stalled),
     )
 
 
 PHASES = {
-    MEASURE: Phase(iterate, VALUE, measure),
-    JUMP: Phase(landing, VALUE, land),
+    JUMP_BEGIN: Phase(iterate, VALUE, aim),
+    JUMP: Phase(landing, VALUE, attempt),
     LANDED: Phase(iterate, NOTHING, watch),
 }

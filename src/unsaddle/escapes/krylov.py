@@ -3,40 +3,26 @@
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight
-from unsaddle.escapes.stride import NO_STRIDE, Stride
-from unsaddle.kernel import Ops, Scalar, Vector
+from unsaddle.core.evidence import Evidence
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution
+from unsaddle.escapes.backtracking_jump import NO_BACKTRACKING, Backtracking
+from unsaddle.escapes.probe_pair import FIRST_FACTOR
+from unsaddle.escapes.recurrence import Recurrence
 
-MEMORY = 2**27  # numbers, one gibibyte in double precision
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    numbers: int = 2**27  # 10^6 and up: the basis takes one gibibyte in double precision at most
+    vectors: int = 1000  # 2 and up: reorthogonalising against more costs more than most gradients
 
 
-class Memory(NamedTuple):
-    """The search at x~."""
-
-    gradient: Vector  # g(x~)
-    direction: Vector  # v_k; in the end the Ritz vector
-    aside: Vector  # g(x~ + (r/2) v_1)
-    basis: Vector  # v_1, v_2, ...
-    diagonal: Vector  # alpha_1, alpha_2, ...
-    beside: Vector  # beta_2, beta_3, ...
-    beta: Scalar  # beta_k
-    steps: Scalar  # k - 1
-    found: Scalar  # after how many steps curvature enough was found
-    pivot: Scalar  # last one of T + (enough gamma) I: negative as soon as it is found
-    dip: Scalar  # last one of T + (4 error) I: negative as soon as there is any to be seen
-    q: Scalar  # |q_{k-1}(-gamma)|/sqrt(K)
-    q_before: Scalar  # |q_{k-2}(-gamma)|/sqrt(K)
-    growth: Scalar  # sqrt(K)
-    strange: Scalar  # largest measured error of H v
-    floor: Scalar  # what an earlier search has learnt of it
-    curvature: Scalar  # lowest Ritz value, once found
-    pace: Scalar  # what r is multiplied by while that improves the sight
-    sight: Sight
-    stride: Stride
+TUNING = Tuning()
 
 
 class Settings(NamedTuple):
-    """Hyperparameters."""
+    """Hyperparameters of a search that measures what it is not told."""
 
     enough: float  # share of gamma at which a direction is good enough
     finest: float  # share of l below which gamma is not to go, unless it is given
@@ -48,24 +34,87 @@ class Settings(NamedTuple):
     coarsest: float = 1e-2  # share of l above which gamma is not chosen
 
 
+class Basis(NamedTuple):
+    """What grows with every step: V, and the rows of the tridiagonal T = V'HV."""
+
+    vectors: Vector  # v_1, v_2, ...
+    diagonal: Vector  # alpha_1, alpha_2, ...
+    offdiagonal: Vector  # beta_2, beta_3, ...
+
+
+class Memory(NamedTuple):
+    """The search at x~."""
+
+    gradient: Vector  # g(x~)
+    direction: Vector  # v_k; in the end the Ritz vector
+    half_radius_gradient: Vector  # g(x~ + (r/2) v_1)
+    basis: Basis
+    recurrence: Recurrence
+    steps: Scalar  # k - 1
+    found: Scalar  # after how many steps curvature enough was found
+    curvature: Scalar  # lowest Ritz value, once found
+    error_floor: Scalar  # the least gamma, by the errors that earlier searches have measured
+    radius_factor: Scalar  # what r is multiplied by while that improves the resolution
+    resolution: Resolution
+    jump: Backtracking
+
+    def evidence(self, ops: Ops, x: Vector) -> Evidence:
+        """What the search has measured; the lowest Ritz value where no curvature was found."""
+        _, diagonal, offdiagonal = self.basis
+        count = ops.maximum(self.steps, 1)
+        lowest, _ = ops.ritz(diagonal, offdiagonal, count)
+        unknown = (self.curvature == inf) & (self.steps > 0)
+        curvature = ops.where(unknown, lowest, self.curvature)
+        largest = ops.tridiagonal_bound(diagonal, offdiagonal, self.steps)
+        return Evidence(self.gradient, self.direction, curvature, largest, True, self.resolution)
+
+
 def orthogonal(ops: Ops, e: Memory, w: Vector) -> tuple[Vector, Vector]:
     """Take the basis out of w, twice, which is enough; and say how much of it there was."""
-    along = ops.against(e.basis, e.steps + 1, w)
-    w = ops.axpy(-1.0, ops.mix(e.basis, e.steps + 1, along), w)
-    again = ops.against(e.basis, e.steps + 1, w)
-    return ops.axpy(-1.0, ops.mix(e.basis, e.steps + 1, again), w), along
+    count, vectors = e.steps + 1, e.basis.vectors
+    along = ops.inner_products(vectors, count, w)
+    w = ops.axpy(-1.0, ops.combine(vectors, count, along), w)
+    again = ops.inner_products(vectors, count, w)
+    return ops.axpy(-1.0, ops.combine(vectors, count, again), w), along
+
+
+def error_of(ops: Ops, e: Memory, along: Vector) -> Scalar:
+    """The norm of what V'H v_k has beside alpha_k and beta_k."""
+    k, beta = e.steps, e.recurrence.beta
+    behind = ops.get_scalar(along, k - 1) - beta
+    return ops.norm(ops.set_scalar(ops.set_scalar(along, k, 0.0), k - 1, behind))
+
+
+def extended(ops: Ops, e: Memory, ahead: Vector, alpha: Scalar, beta: Scalar) -> Memory:
+    """Add alpha_k, beta_{k+1} and v_{k+1}."""
+    k, (vectors, diagonal, offdiagonal) = e.steps, e.basis
+    basis = e.basis._replace(
+        vectors=ops.set_vector(vectors, k + 1, ahead),
+        diagonal=ops.set_scalar(diagonal, k, alpha),
+        offdiagonal=ops.set_scalar(offdiagonal, k, beta),
+    )
+    return e._replace(direction=ops.retain(ahead), basis=basis)
 
 
 def places(n: int) -> int:
     """How many vectors the search may keep."""
-    return min(n, 1000, max(2, MEMORY // n))
+    return min(n, TUNING.vectors, max(2, TUNING.numbers // n))
 
 
 def memory(ops: Ops, x: Vector) -> Memory:
     """Room for the basis."""
     room = places(ops.size(x)) + 1
-    row, beside, zero = ops.blank(x, room), ops.blank(x, room), ops.times(0.0, x)
     return Memory(
-        zero, zero, zero, ops.shelf(x, room), row, beside, 0.0, 0, inf, inf, inf, 1.0,
-        0.0, 1.0, 0.0, 0.0, inf, 0.25, NO_SIGHT, NO_STRIDE,
-    )  # fmt: skip
+        gradient=ops.times(0.0, x),
+        direction=ops.times(0.0, x),
+        half_radius_gradient=ops.times(0.0, x),
+        basis=Basis(ops.vectors(x, room), ops.scalars(x, room), ops.scalars(x, room)),
+        recurrence=Recurrence(),
+        steps=0,
+        found=inf,
+        curvature=inf,
+        error_floor=0.0,
+        radius_factor=FIRST_FACTOR,
+        resolution=NO_RESOLUTION,
+        jump=NO_BACKTRACKING,
+    )

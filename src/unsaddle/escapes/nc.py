@@ -9,31 +9,29 @@ Differences from the paper:
 2. The window ends early when the growth certificate holds, which makes x~ the answer, and when a
    Rayleigh quotient of at most -``enough`` gamma is measured, which makes that y_t the direction.
    With ``enough`` infinite and no certificate the window is as printed.
-3. r is never below what floating point needs to see the difference of two gradients.
+3. r is never below what floating point needs to resolve the difference of two gradients.
 """
 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
-from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
-from unsaddle.kernel import (
-    BEGIN,
-    CERTIFIED,
-    GRADIENT,
-    NOTHING,
-    Ops,
+from unsaddle.core.evidence import of_search
+from unsaddle.core.kernel import (
     Parameters,
     Part,
     Phase,
-    Scalar,
     State,
-    Vector,
     ball,
+    begin_search,
     iterate,
+    probing,
 )
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PhaseName
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
+from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
-SEARCH = BEGIN + 1
+SEARCH = PhaseName.SEARCH
 
 
 class Memory(NamedTuple):
@@ -44,8 +42,9 @@ class Memory(NamedTuple):
     steps: Scalar  # t
     growth: Scalar  # p_t(-gamma)/|y_t|
     curvature: Scalar  # lowest Rayleigh quotient so far
-    sight: Sight
-    leap: Leap
+    resolution: Resolution
+    jump: Jump
+    evidence = of_search
 
 
 class Settings(NamedTuple):
@@ -65,54 +64,44 @@ class Settings(NamedTuple):
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Draw y_0 ~ Unif(B(r)), of which only the direction counts."""
-    s = s._replace(episode=s.episode + 1)
+    s = begin_search(s)
     y = ball(ops, s)
     search = Memory(
-        gradient=ops.hold(gradient),
+        gradient=ops.retain(gradient),
         direction=ops.scale(1 / ops.norm(y), y),
         steps=0,
         growth=1.0,
         curvature=inf,
-        sight=sharpest(ops, p.escape, s.x, gradient, s.episode),
-        leap=NO_LEAP,
+        resolution=finest_resolution(ops, p.escape, s.x, gradient, s.episode),
+        jump=NO_JUMP,
     )
-    return s._replace(escape=search, phase=SEARCH)
-
-
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + r y/|y|."""
-    return ops.add(s.x, s.escape.sight.radius, s.escape.direction)
+    return s.searched(SEARCH, search)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_{t+1} = y_t - (|y_t|/(l r)) (g(x~ + r y_t/|y_t|) - g(x~))."""
-    e, seen = s.escape, s.escape.sight
+    e, resolution = s.escape, s.escape.resolution
     bend = ops.axpy(-1.0, e.gradient, gradient)  # r H y
-    curvature = ops.dot(e.direction, bend) / seen.radius
-    found = seen.shows(curvature, p.escape.enough)
-    step = ops.where(found, 0.0, p.escape.search_step)
-    y = ops.axpy(-step / seen.radius, bend, e.direction)
+    curvature = ops.dot(e.direction, bend) / resolution.radius
+    found = resolution.shows(curvature, p.escape.enough)
+    step = ops.where(found, 0.0, p.escape.search_step)  # none is taken from what was found
+    y = ops.axpy(-step / resolution.radius, bend, e.direction)
     length = ops.norm(y) + ops.tiny(y)
-    growth = e.growth * (1 + step * seen.rate) / length
+    growth = e.growth * (1 + step * resolution.rate) / length
     lowest = ops.where(curvature < e.curvature, curvature, e.curvature)
     y = ops.scale(1 / length, y)
-    after = Memory(e.gradient, y, e.steps + 1, growth, lowest, seen, e.leap)
-    over = found | (e.steps + 1 >= p.escape.window)
-    grown = (growth > seen.needed) & (step > 0)  # no step is taken from what was found
-    phase = ops.where(grown, CERTIFIED, ops.where(over, MEASURE, SEARCH))
-    return State(phase, s.x, s.left, s.descent, after, *s[5:])
+    after = Memory(e.gradient, y, e.steps + 1, growth, lowest, resolution, e.jump)
+    over = ops.where(found | (e.steps + 1 >= p.escape.window), JUMP_BEGIN, SEARCH)
+    grown = (growth > resolution.needed) & (step > 0)
+    return s.searched(ops.where(grown, CERTIFIED, over), after)
 
 
 nc = Part(
-    {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
+    {
+        BEGIN: Phase(iterate, NOTHING, begin),
+        SEARCH: Phase(probing(1.0), GRADIENT, search),
+        **PHASES,
+    },
     Settings,
-    lambda ops, x: Memory(
-        gradient=x,
-        direction=x,
-        steps=0,
-        growth=1.0,
-        curvature=inf,
-        sight=NO_SIGHT,
-        leap=NO_LEAP,
-    ),
+    lambda ops, x: Memory(x, x, 0, 1.0, inf, NO_RESOLUTION, NO_JUMP),
 )

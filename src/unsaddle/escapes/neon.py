@@ -9,31 +9,22 @@ Differences from the source:
 1. fh(u) is measured as <u, g(x~ + u) - g(x~)>/2, exact on a quadratic, free of cancellation, at u_k
    also by NEON+, which tests it at y_k.
 2. A search that has left the ball of radius U is over: no later iterate counts. "No direction" is
-   their own test, not a certificate: the run says so and asks for one.
-3. The jump is that of Zhang & Li (2021), in ``jump.py``, and r has the floor of ``certificate.py``.
+   their own test and proves nothing: the escape then goes on to ``PROVE``.
+3. The jump is that of Zhang & Li (2021), in ``jump.py``, and r is never below what floating point
+   needs to resolve the difference of two gradients.
 """
 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
-from unsaddle.escapes.jump import MEASURE, NO_LEAP, PHASES, Leap
-from unsaddle.kernel import (
-    BEGIN,
-    GRADIENT,
-    NOTHING,
-    TESTED,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
+from unsaddle.core.evidence import of_search
+from unsaddle.core.kernel import Parameters, Part, Phase, State, begin_search, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROVE, PhaseName
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
+from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
-SEARCH = BEGIN + 1
+SEARCH = PhaseName.SEARCH
 
 
 class Memory(NamedTuple):
@@ -44,13 +35,14 @@ class Memory(NamedTuple):
     behind: Vector  # y_k
     ahead: Vector  # u_k
     bend: Vector  # grad fh(u_k)
-    value: Scalar  # f(x~ + u_k)
-    slope: Scalar  # <g(x~ + u_k), y_k - u_k>
-    lowest: Scalar  # the lowest fh
-    steps: Scalar  # k
-    curvature: Scalar  # lowest Rayleigh quotient so far
-    sight: Sight
-    leap: Leap
+    value: Scalar = 0.0  # f(x~ + u_k)
+    slope: Scalar = 0.0  # <g(x~ + u_k), y_k - u_k>
+    lowest: Scalar = inf  # the lowest fh
+    steps: Scalar = 0  # k
+    curvature: Scalar = inf  # lowest Rayleigh quotient so far
+    resolution: Resolution = NO_RESOLUTION
+    jump: Jump = NO_JUMP
+    evidence = of_search
 
 
 class Settings(NamedTuple):
@@ -72,16 +64,16 @@ class Settings(NamedTuple):
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = u_0, uniform on the sphere of radius r."""
-    s = s._replace(episode=s.episode + 1)
-    seen = sharpest(ops, p.escape, s.x, gradient, s.episode)
+    s = begin_search(s)
+    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode)
     w = ops.noise(s.x, s.seed, s.episode)
-    u = ops.scale(seen.radius / ops.norm(w), w)
+    u = ops.scale(resolution.radius / ops.norm(w), w)
     search = memory(ops, s.x)._replace(
-        gradient=ops.hold(gradient),
-        direction=ops.keep(u),
-        behind=ops.keep(u),
+        gradient=ops.retain(gradient),
+        direction=ops.copy(u),
+        behind=ops.copy(u),
         ahead=u,
-        sight=seen,
+        resolution=resolution,
     )
     return s._replace(escape=search, phase=SEARCH)
 
@@ -91,7 +83,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
     return ops.add(s.x, 1.0, s.escape.ahead)
 
 
-def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember the u_k of lowest fh(u_k) = <u_k, grad fh(u_k)>/2 with |u_k| <= U."""
     e = s.escape
     slope = ops.dot(gradient, ops.add(e.behind, -1.0, e.ahead))
@@ -100,8 +92,8 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     lower = (fall < e.lowest) & (square <= p.escape.reach**2)
     curvature = 2 * fall / ops.maximum(square, ops.tiny(bend))
     found = e._replace(
-        direction=ops.switch(lower, ops.keep(e.ahead), e.direction),
-        bend=ops.keep(bend),
+        direction=ops.switch(lower, ops.copy(e.ahead), e.direction),
+        bend=ops.copy(bend),
         value=value,
         slope=slope,
         lowest=ops.where(lower, fall, e.lowest),
@@ -111,8 +103,8 @@ def look(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Look and step at once: without momentum y_k = u_k, and there is nothing to check."""
-    return step(ops, p, look(ops, p, s, value, gradient))
+    """Remember and step at once: without momentum y_k = u_k, and there is nothing to check."""
+    return step(ops, p, remember(ops, p, s, value, gradient))
 
 
 def step(ops: Ops, p: Parameters, s: State) -> State:
@@ -124,26 +116,13 @@ def step(ops: Ops, p: Parameters, s: State) -> State:
     over = left | (e.steps + 1 >= p.escape.window)
     return s._replace(
         escape=e._replace(behind=y, ahead=u, steps=e.steps + 1),
-        phase=ops.where(over, ops.where(e.lowest <= -p.escape.fall, MEASURE, TESTED), SEARCH),
+        phase=ops.where(over, ops.where(e.lowest <= -p.escape.fall, JUMP_BEGIN, PROVE), SEARCH),
     )
 
 
 def memory(ops: Ops, x: Vector) -> Memory:
     """Nothing known yet."""
-    return Memory(
-        gradient=ops.times(0.0, x),
-        direction=ops.times(0.0, x),
-        behind=ops.times(0.0, x),
-        ahead=ops.times(0.0, x),
-        bend=ops.times(0.0, x),
-        value=0.0,
-        slope=0.0,
-        lowest=inf,
-        steps=0,
-        curvature=inf,
-        sight=NO_SIGHT,
-        leap=NO_LEAP,
-    )
+    return Memory(*(ops.times(0.0, x) for _ in range(5)))
 
 
 PHASES_ALIKE = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}

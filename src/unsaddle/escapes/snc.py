@@ -1,7 +1,7 @@
 """Negative curvature finding with stochastic gradients.
 
 Source: Algorithm 3 of Zhang & Li (2021), and Algorithm 7, the same without renormalisation. What
-follows a search, the trial of its direction, is in ``trial.py``.
+follows a search, the test of its direction, is in ``sample_test.py``.
 
 Differences from the paper:
 
@@ -9,10 +9,10 @@ Differences from the paper:
 2. ``start`` is |y_0|/r_s: 0 as printed, 1 on the sphere, as the caption of Figure 2 has it.
    L_0 is 1: from y_0 = 0 the printed L_0 = r_s gives the same directions.
 3. ``noise`` is the root mean square length of xi: r_s as printed, 0 for none.
-4. r_s is never below what floating point needs to see the difference of two gradients.
+4. r_s is never below what floating point needs to resolve the difference of two gradients.
 5. A search ends early when the running mean of its Rayleigh quotients, over about l/gamma steps,
-   is at most -``soon`` gamma: infinite as printed. If the trial says no, it goes on.
-6. A search whose direction fails its trial is repeated with new noise, ``probes`` times in all.
+   is at most -``soon`` gamma: infinite as printed. If the test says no, it goes on.
+6. A search whose direction fails its test is repeated with new noise, ``probes`` times in all.
 
 Noise is a function of (seed, episode, t), through the number episode (window + 1) + t.
 """
@@ -20,37 +20,31 @@ Noise is a function of (seed, episode, t), through the number episode (window + 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.certificate import NO_SIGHT, Sight, sharpest
-from unsaddle.escapes.trial import AGAIN, CENTRE, HERE, NO_TRIAL, PHASES, SEARCH, Trial, beside
-from unsaddle.kernel import (
-    BEGIN,
-    GRADIENT,
-    NEW,
-    NOTHING,
-    SAME,
-    Ops,
-    Parameters,
-    Part,
-    Phase,
-    Scalar,
-    State,
-    Vector,
-    iterate,
-)
+from unsaddle.core.evidence import of_search
+from unsaddle.core.kernel import Parameters, Part, Phase, State, begin_search, iterate, probing
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, GRADIENT, NEW, NOTHING, SAME, PhaseName
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
+from unsaddle.escapes.sample_mean import NO_TEST, SampleTest
+from unsaddle.escapes.sample_test import PHASES
+
+SEARCH, SEARCH_ANEW = PhaseName.SEARCH, PhaseName.SEARCH_ANEW
+SAMPLE_CENTRE, TEST_CENTRE = PhaseName.SAMPLE_CENTRE, PhaseName.TEST_CENTRE
 
 
 class Memory(NamedTuple):
     """The search at x~."""
 
-    here: Vector  # g(x~) over the sample in force
+    gradient: Vector  # g(x~) over the sample in force
     direction: Vector  # y_t/r_s
-    steps: Scalar  # t
-    scale: Scalar  # L_t
-    bend: Scalar  # running mean of the Rayleigh quotients
-    probes: Scalar  # searches at this x~ so far
-    curvature: Scalar  # upper end of the confidence interval of the last trial
-    sight: Sight
-    trial: Trial
+    steps: Scalar = 0  # t
+    scale: Scalar = 1.0  # L_t
+    quotient: Scalar = 0.0  # running mean of the Rayleigh quotients
+    probes: Scalar = 0  # searches at this x~ so far
+    curvature: Scalar = inf  # upper end of the confidence interval of the last test
+    resolution: Resolution = NO_RESOLUTION
+    test: SampleTest = NO_TEST
+    evidence = of_search
 
 
 class Settings(NamedTuple):
@@ -64,7 +58,7 @@ class Settings(NamedTuple):
     noise: float  # root mean square length of xi
     soon: float  # share of gamma at which a search ends early
     probes: int  # searches before x~ is given up
-    checks: int  # K, fresh minibatches of a trial
+    checks: int  # K, fresh minibatches of a test
     check_batch: int  # samples in each
     quantile: float  # of Student's t distribution with K - 1 degrees of freedom
     enough: float  # share of gamma that the curvature must reach with confidence
@@ -79,44 +73,43 @@ class Settings(NamedTuple):
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search at x~ for the first time."""
-    first = s.escape._replace(sight=sharpest(ops, p.escape, s.x, gradient, s.episode + 1), probes=0)
-    return again(ops, p, s._replace(escape=first), value, gradient)
+    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode + 1)
+    first = s.escape._replace(resolution=resolution, probes=0)
+    return begin_anew(ops, p, s._replace(escape=first), value, gradient)
 
 
-def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = 0, or uniform on the sphere of radius r_s; L_0 = 1."""
-    w = ops.noise(s.x, s.seed, (s.episode + 1) * (p.escape.window + 1))
-    search = s.escape._replace(
+    s = begin_search(s)
+    w = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1))
+    search = Memory(
+        gradient=s.escape.gradient,
         direction=ops.scale(p.escape.start / ops.norm(w), w),
-        steps=0,
-        scale=1.0,
-        bend=0.0,
         probes=s.escape.probes + 1,
-        curvature=inf,
-        trial=NO_TRIAL,
+        resolution=s.escape.resolution,
     )
-    return s._replace(escape=search, episode=s.episode + 1, phase=HERE)
+    return s.searched(SAMPLE_CENTRE, search)
 
 
-def here(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def centre(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep (1/m) sum_j g(x~; theta_j), of m new samples."""
-    return s._replace(escape=s.escape._replace(here=ops.keep(gradient)), phase=SEARCH)
+    return s.searched(SEARCH, s.escape._replace(gradient=ops.copy(gradient)))
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y' = y - (1/l) (g(y) + xi/L), xi ~ N(0, (r_s^2/n) I); L' = L |y'|/r_s, y' <- y' r_s/|y'|."""
-    e, t, gamma = s.escape, s.escape.steps + 1, s.escape.sight.curvature_tol
-    step, spread = p.escape.search_step / e.sight.radius, p.escape.noise / ops.size(s.x) ** 0.5
+    e, t, gamma = s.escape, s.escape.steps + 1, s.escape.resolution.curvature_tol
+    step, spread = p.escape.search_step / e.resolution.radius, p.escape.noise / ops.size(s.x) ** 0.5
     xi = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1) + t)
-    g = ops.axpy(-1.0, e.here, gradient)
-    quotient = ops.dot(g, e.direction) / e.sight.radius
-    bend = e.bend + gamma * p.escape.search_step * (quotient - e.bend)
+    g = ops.axpy(-1.0, e.gradient, gradient)
+    rayleigh = ops.dot(g, e.direction) / e.resolution.radius
+    mean = e.quotient + gamma * p.escape.search_step * (rayleigh - e.quotient)
     y = ops.axpy(-step * spread / e.scale, xi, ops.axpy(-step, g, e.direction))
     length = ops.maximum(ops.norm(y), ops.tiny(y))
     scale = ops.maximum(e.scale * length, ops.tiny(y))
-    over = (bend <= -p.escape.soon * gamma) | (t >= p.escape.window)
-    after = e._replace(direction=ops.scale(1 / length, y), steps=t, scale=scale, bend=bend)
-    return s._replace(escape=after, phase=ops.where(over, CENTRE, HERE))
+    over = (mean <= -p.escape.soon * gamma) | (t >= p.escape.window)
+    after = e._replace(direction=ops.scale(1 / length, y), steps=t, scale=scale, quotient=mean)
+    return s.searched(ops.where(over, TEST_CENTRE, SAMPLE_CENTRE), after)
 
 
 def batch(p: Parameters) -> int:
@@ -127,21 +120,11 @@ def batch(p: Parameters) -> int:
 snc = Part(
     {
         BEGIN: Phase(iterate, NOTHING, begin),
-        AGAIN: Phase(iterate, NOTHING, again),
-        HERE: Phase(iterate, GRADIENT, here, NEW, batch),
-        SEARCH: Phase(beside, GRADIENT, search, SAME, batch),
+        SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
+        SAMPLE_CENTRE: Phase(iterate, GRADIENT, centre, NEW, batch),
+        SEARCH: Phase(probing(1.0), GRADIENT, search, SAME, batch),
         **PHASES,
     },
     Settings,
-    lambda ops, x: Memory(
-        here=ops.times(0.0, x),
-        direction=ops.times(0.0, x),
-        steps=0,
-        scale=1.0,
-        bend=0.0,
-        probes=0,
-        curvature=inf,
-        sight=NO_SIGHT,
-        trial=NO_TRIAL,
-    ),
+    lambda ops, x: Memory(ops.times(0.0, x), ops.times(0.0, x)),
 )

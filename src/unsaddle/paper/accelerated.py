@@ -8,19 +8,9 @@ import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.declare import (
-    Claim,
-    Figure,
-    Scan,
-    converges,
-    friction,
-    gathers,
-    grid,
-    panel_on,
-    wins,
-)
-from unsaddle.paper.measure import Ask, both, dominated, share
-from unsaddle.paper.obtain import Arm
+from unsaddle.paper.claims import Ask, Claim, both, dominated, share
+from unsaddle.paper.declare import Figure, Scan, converges, friction, gathers, grid, panel_on, wins
+from unsaddle.paper.experiment import Arm
 
 OURS, THEIRS = ("ours", "<=", 0.9, "<", 0.05), ("theirs", "<=", 0.9, ">", 0.2)  # the halves
 THETAS = grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)

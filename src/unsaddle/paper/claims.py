@@ -1,33 +1,221 @@
-"""Verdicts: what became of a claim under its readings."""
+"""The paper's claims: how each is measured under a reading, and the verdict over its readings.
 
-from collections.abc import Callable
-from typing import Any
+A question, such as ``share("ours", "<=", 0.9, "<", 0.05)``, is put to an experiment under a reading
+and from so many samples. The answer is what was measured, how sure it is, and whether the paper is
+right.
+"""
 
-from unsaddle.paper.declare import LASTING, Claim
-from unsaddle.paper.measure import SAMPLES, Measured
-from unsaddle.paper.obtain import Experiment
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import inf, prod, sqrt
+from operator import eq, gt, lt
+from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.stats import binom
+
+from unsaddle.paper.experiment import ARMS, RUN, Experiment
+
+SAMPLES = 100_000  # for each probability
+NONE = 1e-3  # fewer than this share through: a method has not arrived yet
+ALIKE = 0.05  # shares within this of 0, or of 1, are alike whatever the methods do
 HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"
+LASTING = "{}, for good"
+COMPARE = {">": gt, "<": lt, "=": eq}
+COUNTS = np.arange(RUN + 1)  # of samples in one run of the paper
+Changes = Mapping[str, Any]  # of a reading
+
+
+class Measured(NamedTuple):
+    """The answer under one reading."""
+
+    value: float
+    low: float
+    high: float
+    run: float  # chance that one run of 300 samples shows what the paper says; NaN if not asked
+    satisfied: bool
+    what: str  # the value in words
+    samples: int  # of each method, or of its starts
+    vacuous: bool = False  # true, but it would be of any method, or of any that has not arrived
+
+
+Ask = Callable[[Experiment, Changes, int], Measured]
+Readings = dict[str, dict[str, Any]]  # name -> what it changes; the first is the literal one
+
+
+class Claim(NamedTuple):
+    """One sentence of the paper that can be true or false."""
+
+    words: str
+    ask: Ask
+    readings: Readings
+    note: str = ""
+    first: bool = False  # to be measured before others, whose samples are among its own
+
+
+def question(measure: Callable[..., Measured]) -> Callable[..., Ask]:
+    """Turn ``measure(*given, experiment, changes, m)`` into a function that gives an ``Ask``."""
+    return lambda *given: partial(measure, *given)
+
+
+def wilson(p: float, m: int) -> tuple[float, float]:
+    """Give Wilson's 95% interval of a share p of m samples."""
+    z = 1.96
+    centre, spread = p + z * z / (2 * m), z * sqrt(p * (1 - p) / m + z * z / (4 * m * m))
+    scale = 1 + z * z / m
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def _above(
+    experiment: Experiment, arm: str, changes: Changes, m: int, threshold: float, panel: int = 0
+) -> float:
+    """Give the share of samples that are above a threshold at the last time."""
+    return float(np.mean(experiment.above(arm, changes, m, threshold, panel)[-1]))
+
+
+@question
+def share(
+    arm: str, side: str, threshold: float, sense: str, bound: float,
+    experiment: Experiment, changes: Changes, m: int,
+) -> Measured:  # fmt: skip
+    """Ask whether the share with a decrease ``<=`` or ``>`` a threshold is ``>, <, =`` a bound."""
+    above = _above(experiment, arm, changes, m, threshold)
+    p = above if side == ">" else 1 - above
+    shows = COMPARE[sense](COUNTS, round(bound * RUN))
+    run = float(binom.pmf(COUNTS, RUN, p)[shows].sum())
+    words = f"{p:.1%} with decrease {side} {threshold:g}"
+    vacuous = (side, sense) == ("<=", ">") and above < NONE  # many are not above: none is
+    return Measured(p, *wilson(p, m), run, COMPARE[sense](p, bound), words, m, vacuous)
+
+
+@question
+def dominated(threshold: float, experiment: Experiment, changes: Changes, m: int) -> Measured:
+    """Ask whether more of their samples than of ours end at or below a threshold."""
+    ours, theirs = (1 - _above(experiment, arm, changes, m, threshold) for arm in ARMS)
+    spread = 1.96 * sqrt((ours * (1 - ours) + theirs * (1 - theirs)) / m)
+    run = float(binom.pmf(COUNTS, RUN, theirs) @ binom.cdf(COUNTS - 1, RUN, ours))
+    words = f"{theirs:.1%} of theirs and {ours:.1%} of ours at or below {threshold:g}"
+    gap = theirs - ours
+    return Measured(gap, gap - spread, gap + spread, run, gap > 0, words, m)
+
+
+@question
+def ahead(threshold: float, experiment: Experiment, changes: Changes, m: int) -> Measured:
+    """Ask whether at each time more of our samples than of theirs are above a threshold."""
+    above = np.array([experiment.above(arm, changes, m, threshold) for arm in ARMS])
+    shares = above.mean(-1)
+    gap = float((shares[0] - shares[1]).min())
+    spread = 1.96 * sqrt(float((shares * (1 - shares)).sum(0).max()) / m)
+    runs = above[..., : m - m % RUN].reshape(*shares.shape, -1, RUN).mean(-1)
+    run = float((runs[0] > runs[1]).all(0).mean())
+    lists = [" and ".join(f"{p:.1%}" for p in each) for each in shares]
+    words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
+    return Measured(gap, gap - spread, gap + spread, run, gap > 0, words, m)
+
+
+@question
+def aligned(
+    arm: str, curvature: float, bound: float, experiment: Experiment, changes: Changes, m: int
+) -> Measured:
+    """Ask whether more than this share of directions has half of the saddle's curvature."""
+    reading = {**changes, "extract": "curvature", "reference": 0.0}
+    measured = share(arm, ">", curvature / 2, ">", bound)(experiment, reading, m)
+    what = f"{measured.value:.1%} with curvature below {-curvature / 2:.3g}"
+    return measured._replace(what=what)
+
+
+@question
+def both(
+    one: tuple[Any, ...], other: tuple[Any, ...], experiment: Experiment, changes: Changes, m: int
+) -> Measured:
+    """Ask for two shares under one reading; the value is the smaller margin to their bounds."""
+    found = [share(*half)(experiment, changes, m) for half in (one, other)]
+    margins = [
+        (p - bound, low - bound, high - bound) if sense == ">"
+        else (bound - p, bound - high, bound - low)
+        for (p, low, high, *_), (*_, sense, bound) in zip(found, (one, other), strict=True)
+    ]  # fmt: skip
+    least, low, high = (min(each) for each in zip(*margins, strict=True))
+    words = "; ".join([*(each.what for each in found), f"margin {100 * least:.1f} points"])
+    run, satisfied = prod(each.run for each in found), all(each.satisfied for each in found)
+    vacuous = any(each.vacuous for each in found)
+    return Measured(least, low, high, run, satisfied, words, m, vacuous)
+
+
+def under(ask: Ask, **fixed: Any) -> Ask:
+    """Ask the same with something added to the reading."""
+    return lambda experiment, changes, m: ask(experiment, {**changes, **fixed}, m)
+
+
+@question
+def similar(
+    threshold: float, most: float, experiment: Experiment, changes: Changes, m: int
+) -> Measured:
+    """Ask whether in every panel the shares above a threshold differ by at most so much."""
+    panels = range(len(experiment.panels))
+    shares = [[_above(experiment, arm, changes, m, threshold, i) for i in panels] for arm in ARMS]
+    pairs = [*zip(*shares, strict=True)]
+    gap, spread = max(abs(a - b) for a, b in pairs), 1.96 * sqrt(0.5 / m)
+    run = prod(_close(a, b, most) for a, b in pairs)
+    lists = [" ".join(f"{p:.0%}" for p in each) for each in shares]
+    words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
+    bounds = (max(0.0, gap - spread), min(1.0, gap + spread))
+    vacuous = all(min(pair) > 1 - ALIKE or max(pair) < ALIKE for pair in pairs)
+    return Measured(gap, *bounds, run, gap <= most, words, m, vacuous)
+
+
+def _close(p: float, q: float, most: float) -> float:
+    """Give the chance that shares of two runs, p and q, differ by at most so much."""
+    pairs = np.outer(binom.pmf(COUNTS, RUN, p), binom.pmf(COUNTS, RUN, q))
+    return float(pairs[abs(COUNTS[:, None] - COUNTS) <= round(most * RUN)].sum())
+
+
+def reached(shares: np.ndarray, level: float = 0.9, lasting: bool = False) -> np.ndarray:
+    """Give the iteration at which each column first is at a level, or is from then on; or inf."""
+    above = shares >= level
+    if lasting:
+        above = np.logical_and.accumulate(above[::-1])[::-1]
+    return np.where(above.any(0), np.argmax(above, 0) + 1.0, inf)
+
+
+def of_runs(rows: np.ndarray) -> np.ndarray:
+    """Give the shares of single runs of the paper's size, one column for each."""
+    whole = rows.shape[-1] // RUN * RUN
+    return rows[:, :whole].reshape(len(rows), -1, RUN).mean(-1)
+
+
+@question
+def race(
+    threshold: float, ratio: float, limit: int, experiment: Experiment, changes: Changes, m: int
+) -> Measured:
+    """Ask whether ours has 90% of its samples through in less than a ratio of their iterations."""
+    # A reading may be ``lasting``: 90% from then on, as searches swing back. They are followed to
+    # the limit, or until over 97% were through ``PATIENCE`` times on end. Where theirs are not
+    # through at the limit, the value is a bound from above, as if they were next.
+    changes = dict(changes)
+    lasting = bool(changes.pop("lasting", 0))
+    times = range(1, limit + 1)
+    rows = [experiment.curve(arm, changes, threshold, times, m, stop=0.97) for arm in ARMS]
+    ours, theirs = (each.mean(-1) for each in rows)
+
+    def quotient(fast: np.ndarray, slow: np.ndarray, shift: float = 0.0) -> np.ndarray:
+        ends = reached(fast, 0.9 - shift, lasting), reached(slow, 0.9 + shift, lasting)
+        return ends[0] / np.minimum(ends[1], limit + 1)
+
+    spread = 1.96 * 0.3 / sqrt(m)
+    value, low, high = (float(quotient(ours, theirs, by)) for by in (0.0, spread, -spread))
+    run = float(np.mean(quotient(of_runs(rows[0]), of_runs(rows[1])) < ratio))
+    ends = (reached(shares, lasting=lasting) for shares in (ours, theirs))
+    counts = [f"{end:.0f}".replace("inf", f"over {limit}") for end in ends]
+    kind = "for good" if lasting else "through"
+    words = f"90% {kind} after {counts[0]} iterations of ours, {counts[1]} of theirs"
+    return Measured(value, low, high, run, value < ratio, words, m)
 
 
 def judge(
     claim: Claim, experiment: Experiment, tick: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-    """Measure a claim under each of its readings and give the verdict.
-
-    It holds if it does under the literal reading, the first, and, where a race may be counted in
-    two ways, in both; it holds only under a reading if it does under any one, and the first of
-    those is shown; else it does not hold, and the literal reading is shown. A reading under which
-    it is true but says nothing counts for nothing.
-
-    Args:
-        claim: What the paper says.
-        experiment: Where to measure it.
-        tick: Called after each reading.
-
-    Returns:
-        The entry of claims.json.
-    """
+    """Measure a claim under each of its readings and give the verdict, as claims.json has it."""
     measured = {}
     for name, values in claim.readings.items():
         measured[name] = claim.ask(experiment, values, SAMPLES)

@@ -4,35 +4,16 @@ import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from unsaddle.paper import reproduce
+from unsaddle.paper import pipeline
 
 
 def run(names: list[str], output: str, seed: int, again: bool) -> int:
-    """Run the jobs with a progress bar and the time left.
-
-    Args:
-        names: What to run.
-        output: The folder for everything.
-        seed: Of all samples.
-        again: Whether to run also what is finished.
-
-    Returns:
-        The exit code: 0, or 130 if interrupted.
-
-    Raises:
-        ValueError: If the seed is negative.
-    """
+    """Run the jobs with a progress bar and the time left."""
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
-    todo = reproduce.chosen(names)
+    todo = pipeline.chosen(names)
     console = Console(file=sys.stderr)
     columns = (
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
@@ -40,7 +21,7 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
     )  # fmt: skip
     try:
         with Progress(*columns, console=console) as progress:
-            weight = sum(reproduce.JOBS[name].seconds for name in todo)
+            weight = sum(pipeline.JOBS[name].seconds for name in todo)
             parts = progress.add_task(f"0 of {len(todo)} parts", total=weight)
             shares: dict[str, float] = {}
 
@@ -48,11 +29,11 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
                 shares[name] = share
                 under_way = [each for each, part in shares.items() if part < 1]
                 words = f"{len(shares) - len(under_way)} of {len(todo)} parts"
-                seconds = sum(reproduce.JOBS[each].seconds * part for each, part in shares.items())
+                seconds = sum(pipeline.JOBS[each].seconds * part for each, part in shares.items())
                 progress.update(parts, completed=seconds,
                                 description=" ".join([words, *under_way]))  # fmt: skip
 
-            page = reproduce.reproduce(names, Path(output), seed, again, told)
+            page = pipeline.reproduce(names, Path(output), seed, again, told)
     except KeyboardInterrupt:
         print("unsaddle: interrupted; type the same again to go on from what is finished",
               file=sys.stderr)  # fmt: skip

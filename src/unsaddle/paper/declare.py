@@ -8,27 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle.landscapes import Landscape
-from unsaddle.ops import batch
-from unsaddle.paper.measure import Ask, ahead, aligned, race
-from unsaddle.paper.obtain import Arm, Panel
+from unsaddle.paper.claims import LASTING, Ask, Claim, Readings, ahead, aligned, race
+from unsaddle.paper.experiment import Arm, Panel
 
 FASTER = "{} typically needs less than {} of {}'s iterations"
 AHEAD = "{} converges faster than {} even when it has far fewer iterations"
 GATHERS = "{}: from a uniform circle to a distribution concentrating on two points"
-Readings = dict[str, dict[str, Any]]  # name -> what it changes; the first is the literal one
-
-
-class Claim(NamedTuple):
-    """One sentence of the paper that can be true or false."""
-
-    words: str
-    ask: Ask
-    readings: Readings
-    note: str = ""
-    first: bool = False  # to be measured before others, whose samples are among its own
-
-
-LASTING = "{}, for good"
 
 
 class Scan(NamedTuple):
@@ -58,8 +43,8 @@ class Figure(NamedTuple):
 def panel_on(f: Landscape, ours: Arm, theirs: Arm, reach: float, **more: Any) -> Panel:
     """Give a panel with the landscape's name for a title, whose descents count from the saddle."""
     reference = float(f.value(np.zeros(f.n)))
-    return Panel(**({"title": f.name, "reference": reference, "ops": batch} | more),
-                 landscape=f, ours=ours, theirs=theirs, reach=reach)  # fmt: skip
+    given = {"title": f.name, "reference": reference} | more
+    return Panel(landscape=f, ours=ours, theirs=theirs, reach=reach, **given)
 
 
 def grid(*values: float) -> tuple[float, ...]:

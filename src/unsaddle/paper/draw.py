@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.obtain import Panel
+from unsaddle.paper.experiment import Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
@@ -93,8 +93,8 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
         Patch(facecolor="#cccccc", label=f"filled: {run} samples"),
         Patch(facecolor="none", edgecolor="#555555", label=f"outline: {most:,}"),
     ]
-    axes.set(xlabel="descent value", ylabel="share of samples", ylim=(0, None))
-    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+    axes.set(xlabel="descent value", ylabel="share of samples")
+    percent(axes, 0, None)
     key(axes, 2, handles=[*axes.get_legend_handles_labels()[0], *shapes], columnspacing=1.0)
 
 
@@ -103,6 +103,12 @@ def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
     styles = ((colour, dash) for dash in ("o-", "s--") for colour in PALETTE)
     for (name, y), (colour, dash) in zip(lines.items(), styles, strict=False):
         axes.plot(x, y, dash, markersize=4, color=colour, label=name)
+
+
+def percent(axes: Axes, low: float = -0.03, high: float | None = 1.03) -> None:
+    """Let the vertical axis show shares, as percentages."""
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
 
 
 def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Picture, Any]:

@@ -16,22 +16,18 @@ from math import sqrt
 
 from unsaddle import landscapes
 from unsaddle.paper import accelerated
-from unsaddle.paper.declare import (
-    Claim,
-    Figure,
-    Readings,
-    Scan,
-    converges,
-    gathers,
-    grid,
-    panel_on,
-    wins,
-)
-from unsaddle.paper.lockstep import reduced
-from unsaddle.paper.measure import share, similar, under
-from unsaddle.paper.obtain import Arm, Panel
+from unsaddle.paper.batch import Reduced
+from unsaddle.paper.claims import Claim, Readings, share, similar, under
+from unsaddle.paper.declare import Figure, Scan, converges, gathers, grid, panel_on, wins
+from unsaddle.paper.experiment import Arm, Panel
 
 PLAIN: Readings = {"common reading": {}}
+STEP = 1 / landscapes.h(2, 1.0).smoothness
+SCALES: Readings = {  # of figure 3, where the caption and the text differ
+    "eps = 0.01, as the caption says; eta = 1/l = 1, by theory": {"eps": 0.01, "eta": 1.0},
+    f"eps = 1, as the text says; eta = 1/l = {STEP:.3f}, by theory": {"eta": STEP},
+    "eps = 1, eta = 0.05, as drawn": {},
+}
 
 
 def quartic_descent() -> Figure:
@@ -74,7 +70,11 @@ def quartic_descent() -> Figure:
 def stochastic_cubic_descent() -> Figure:
     """Figure 2. ``kick`` is the root mean square length of what PSGD's noise adds to a step."""
     eta, r = 0.02, 0.01
-    given, outside = {"eta": eta, "r": r, "m": 1}, sqrt(2) * r
+    given, outside, samples = (
+        {"eta": eta, "r": r, "m": 1},
+        sqrt(2) * r,
+        {"kick": 0.0, "sigma": r / eta},
+    )
     panel = panel_on(
         landscapes.cubic(),
         Arm("SNC-finding", "sgd+nc", (15, 30), given | {"xi": r, "start": 1}),
@@ -82,33 +82,25 @@ def stochastic_cubic_descent() -> Figure:
         reach=3.0,
     )
     ours, theirs = share("ours", "<=", 0.6, "<", 0.1), share("theirs", "<=", 0.6, ">", 0.5)
+    printed, inside, variance = {"start": 0}, {"kick": eta * sqrt(2 * r)}, {"kick": sqrt(2 * r)}
     starts = {
-        "Algorithm 3 as printed, y_0 = 0": {"start": 0},
+        "Algorithm 3 as printed, y_0 = 0": printed,
         "start on the circle of radius r, as the caption says": {"start": 1},
     }
     races = {
         "Algorithm 3 and the noise as published": {"start": 0, "kick": eta * r},
-        "Algorithm 3 as printed; noise of standard deviation r outside the step": {"start": 0},
+        "Algorithm 3 as printed; noise of standard deviation r outside the step": printed,
         "start on the circle; noise of standard deviation r outside the step": {},
-        "Algorithm 3 as printed; noise of variance r inside the step": {
-            "start": 0,
-            "kick": eta * sqrt(2 * r),
-        },
-        "Algorithm 3 as printed; noise of variance r outside the step": {
-            "start": 0,
-            "kick": sqrt(2 * r),
-        },
-        "start on the circle; noise of variance r outside the step": {"kick": sqrt(2 * r)},
+        "Algorithm 3 as printed; noise of variance r inside the step": printed | inside,
+        "Algorithm 3 as printed; noise of variance r outside the step": printed | variance,
+        "start on the circle; noise of variance r outside the step": variance,
     }
     noises = {
         "noise N(0, r^2/d) inside the step, as published": {"kick": eta * r},
         "noise of standard deviation r outside the step": {"kick": outside},
-        "noise of variance r inside the step": {"kick": eta * sqrt(2 * r)},
-        "noise of variance r outside the step": {"kick": sqrt(2 * r)},
-        "no noise but that of the samples, additive, of standard deviation r/eta": {
-            "kick": 0.0,
-            "sigma": r / eta,
-        },
+        "noise of variance r inside the step": inside,
+        "noise of variance r outside the step": variance,
+        "no noise but that of the samples, additive, of standard deviation r/eta": samples,
     }
     return Figure(
         "SNC-finding and PSGD on the cubic landscape",
@@ -160,7 +152,6 @@ def stochastic_cubic_descent() -> Figure:
 
 def dimension_dependence() -> Figure:
     """Figure 3; h depends on x2, ..., xn through their length only, so two coordinates do."""
-    theory = 1 / landscapes.h(2, 1.0).smoothness
 
     def panel(p: int) -> Panel:
         given = {"eta": 0.05, "r": 0.1}
@@ -170,7 +161,7 @@ def dimension_dependence() -> Figure:
             Arm("PGD", "pgd", (20 * p * p + 10,), given),
             reach=4.0,
             title=f"n = {10**p}",
-            ops=reduced(10**p),
+            ops=Reduced(10**p),
             family=partial(landscapes.h, 2),
         )
 
@@ -182,14 +173,7 @@ def dimension_dependence() -> Figure:
                 "The statistics of both are similar at 30 p and 20 p^2 + 10 iterations, n = 10^p",
                 similar(0.9, 0.1),
                 {
-                    "eps = 0.01, as the caption says; eta = 1/l = 1, by theory": {
-                        "eps": 0.01,
-                        "eta": 1.0,
-                    },
-                    f"eps = 1, as the text says; eta = 1/l = {theory:.3f}, by theory": {
-                        "eta": theory
-                    },
-                    "eps = 1, eta = 0.05, as drawn": {},
+                    **SCALES,
                     "eps = 1, eta = 0.3": {"eta": 0.3},
                     "eps = 0.01, eta = 0.05": {"eps": 0.01},
                     "eps = 0.01, eta = 0.3": {"eps": 0.01, "eta": 0.3},
@@ -208,7 +192,7 @@ def dimension_dependence() -> Figure:
                 "NC-finding": share("ours", ">", 0.9, ">", 0.5),
                 "PGD": share("theirs", ">", 0.9, ">", 0.5),
             },
-            {"NC-finding": theory, "PGD": theory},
+            {"NC-finding": STEP, "PGD": STEP},
             (),
             "decrease > 0.9",
         ),

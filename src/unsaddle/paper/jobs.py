@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from unsaddle.paper import draw
-from unsaddle.paper.claims import judge
+from unsaddle.paper.claims import FAILS, HOLDS, SAMPLES, Measured, entry, judge
 from unsaddle.paper.declare import Figure, Scan
+from unsaddle.paper.experiment import ARMS, RUN, Experiment, seeds
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.lockstep import trajectory
-from unsaddle.paper.measure import SAMPLES
-from unsaddle.paper.obtain import ARMS, RUN, Experiment, seeds
 
-Told = Callable[[float], None]  # which share of the job is done
-Job = Callable[[Path, int, Told], dict[str, Any]]
+Told = Callable[[float], None]  # is called with the share of the job that is done
+Job = Callable[[Path, int, Told], dict[str, Any]]  # (folder to write to, seed, told) -> result
 
 
 def ticker(told: Told, total: int) -> Callable[[], None]:
@@ -39,18 +38,33 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
     return path.name
 
 
+def result(
+    name: str, title: str, text: str, header: Any, rows: Any, folder: Path, alt: str,
+    claims: Any = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Put the result of a job that has one table and one picture together."""
+    table = write_csv(folder / f"{name}.csv", header, rows)
+    forms = {float: "{:.3g}", int: "{:,}"}
+    shown = [[forms.get(type(v), "{}").format(v) for v in row] for row in rows]
+    return {
+        "title": title, "text": text, "claims": list(claims), "tables": [table],
+        "pictures": [{"stem": name, "alt": alt}], "header": list(header), "rows": shown,
+    }  # fmt: skip
+
+
+def claim(
+    name: str, paper: str, reading: str, measured: Measured, note: str = ""
+) -> dict[str, Any]:
+    """Write the entry of a claim that has one reading."""
+    return {
+        "id": name, "paper": paper, "verdict": HOLDS if measured.satisfied else FAILS,
+        "literal": reading, "reading": reading, **entry(measured), "note": note,
+        "readings": {reading: entry(measured)},
+    }  # fmt: skip
+
+
 def figure(name: str, folder: Path, seed: int, told: Told) -> dict[str, Any]:
-    """Reproduce a figure: picture, sensitivity panel, claims.
-
-    Args:
-        name: Its name.
-        folder: Where to write.
-        seed: Of all samples.
-        told: Called with the share that is done.
-
-    Returns:
-        The result.
-    """
+    """Reproduce a figure: picture, sensitivity panel, claims."""
     declared = FIGURES[name]()
     experiment, scan = Experiment(declared.panels, seed), declared.scan
     points = len(scan.grid) * len(scan.lines)
@@ -115,8 +129,8 @@ def _sensitivity(
     beside = axis.secondary_yaxis("right")
     beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
     beside.spines["right"].set_visible(False)
-    axis.set(xlabel=scan.label, ylabel=f"share with {scan.share}", ylim=(-0.03, 1.03))
-    axis.yaxis.set_major_formatter(draw.PercentFormatter(1, 0))
+    draw.percent(axis)
+    axis.set(xlabel=scan.label, ylabel=f"share with {scan.share}")
     if scan.logarithmic:
         axis.set_xscale("log")
     draw.key(axis, 2)

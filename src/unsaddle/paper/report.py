@@ -12,24 +12,14 @@ from typing import Any
 from jinja2 import Environment
 
 from unsaddle import __version__
-from unsaddle.paper.claims import FAILS, HOLDS, ONLY
-from unsaddle.paper.measure import SAMPLES
-from unsaddle.paper.obtain import RUN
+from unsaddle.paper.claims import FAILS, HOLDS, ONLY, SAMPLES
+from unsaddle.paper.experiment import RUN
 
 BADGES = {HOLDS: "holds", ONLY: "only", FAILS: "fails"}
 
 
 def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) -> Path:
-    """Write ``claims.json`` and ``index.html``.
-
-    Args:
-        results: Of the jobs, by name, in the page's order.
-        output: The folder, with ``figures`` in it.
-        seed: Of everything.
-
-    Returns:
-        The page.
-    """
+    """Write ``claims.json`` and ``index.html``."""
     claims = [claim for result in results.values() for claim in result["claims"]]
     tables = {name: [result["header"], *result["rows"]] for name, result in results.items()
               if "rows" in result}  # fmt: skip

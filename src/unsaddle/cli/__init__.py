@@ -1,0 +1,5 @@
+"""The command line: ``unsaddle methods``, ``minimize``, ``certify`` and ``reproduce``."""
+
+from unsaddle.cli.commands import FIELDS, main
+
+__all__ = ["FIELDS", "main"]

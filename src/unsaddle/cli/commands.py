@@ -1,0 +1,240 @@
+"""The commands: what each takes, what it runs, and its exit code."""
+
+import argparse
+import inspect
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import zip_longest
+from textwrap import wrap
+from typing import Any, NoReturn
+
+import numpy as np
+
+from unsaddle import METHODS, Outcome, __version__, certify, minimize
+from unsaddle.cli.inputs import PLACES, function, numbers, placed, setting, whole, with_constants
+from unsaddle.cli.report import ERASE, as_flags, flag, show, written
+from unsaddle.landscapes import Landscape
+from unsaddle.messages import ELSEWHERE, meant
+from unsaddle.methods.table import STOCHASTIC
+
+WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
+FIELDS = ("method", "parts", "oracle", "rate", "source")
+EXIT_CODES = {Outcome.CERTIFIED: 0, Outcome.INTERRUPTED: 130}  # every other outcome: 1
+BROKEN_PIPE = 141  # as a shell has it
+
+
+class TheirError(Exception):
+    """The cause was raised by the user's function."""
+
+
+class SpokenError(ValueError):
+    """An error in the words of the command line: the user's own words in it stay as they are."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises what is wrong, so that all errors look the same."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of exiting, and ask which command was meant."""
+        wrong = re.search("invalid choice: '(.*?)'", message)
+        asked = f"; {meant(wrong[1], COMMANDS)}" if wrong else ""
+        raise SpokenError(f"{message}{asked.rstrip('; ')} (see {self.prog} --help)")
+
+    def refuse(self, extra: Sequence[str]) -> NoReturn:
+        """Raise what is to be said of words that are not understood, and know those of others."""
+        asked, flags = "", re.findall(r"--[\w-]+", self.format_usage())
+        for word in [word.partition("=")[0] for word in extra if word.startswith("--")]:
+            if word[2:] in ELSEWHERE:
+                raise SpokenError(f"{word} {as_flags(ELSEWHERE[word[2:]], ARGUMENTS)}")
+            asked = asked or f"; {meant(word, flags)}".rstrip("; ")
+        self.error(f"unrecognized arguments: {' '.join(extra)}{asked}")
+
+
+def methods_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle methods`` takes."""
+    parser.add_argument("--json", action="store_true", default=False, help="print JSON")
+
+
+def run_methods(given: dict[str, Any]) -> int:
+    """List the methods: what each is made of, what it asks for and what is proven of it."""
+    known = (METHODS | STOCHASTIC).items()
+    rows = [(name, *[getattr(it, field) for field in FIELDS[1:]]) for name, it in known]
+    if given["json"]:
+        print(json.dumps([dict(zip(FIELDS, row, strict=True)) for row in rows], indent=2))
+        return 0
+    for row in (WIDTHS, ["-" * width for width in WIDTHS.values()], *rows):
+        for line in zip_longest(*map(wrap, row, WIDTHS.values()), fillvalue=""):
+            print("  ".join(map(str.ljust, line, WIDTHS.values())).rstrip())
+    return 0
+
+
+ARGUMENTS = {  # of minimize: kind, help
+    "x0": (numbers, "where to start, such as 1,0; a landscape's saddle if not given"),
+    "jac": (
+        function,
+        "its gradient: MODULE:NAME, or true if fun returns (value, gradient); if not given, "
+        "differences of fun, which can certify less",
+    ),
+    "method": (str, "a name from `unsaddle methods` (default {})"),
+    "tol": (float, "gradient norm to reach (default {})"),
+    "curvature_tol": (float, "curvature to certify; chosen from the curvature at x if not given"),
+    "failure_probability": (float, "chance of a false certificate in the run (default {})"),
+    "seed": (whole, "all randomness is a function of it (default {})"),
+    "max_gradients": (whole, "the run stops before it takes more gradients than this"),
+    "smoothness": (float, "bound on the Hessian's norm"),
+    "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
+    "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
+}
+IN_PROSE = ("tol", "curvature_tol", "max_gradients", "smoothness", "hessian_lipschitz")
+OF_CERTIFY = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
+
+
+def add_arguments(parser: argparse.ArgumentParser, what: str, names: Sequence[str]) -> None:
+    """Add a function and some arguments; what is not given is left to the library."""
+    parser.argument_default = argparse.SUPPRESS
+    parser.add_argument("fun", metavar=what, type=function, help=f"its place: {PLACES}")
+    for name in names:
+        kind, text = ARGUMENTS[name]
+        text = text.format(inspect.signature(minimize).parameters[name].default)
+        metavar = name.rpartition("_")[2].upper()
+        parser.add_argument(f"--{flag(name)}", type=kind, metavar=metavar, help=text)
+    methods_arguments(parser)
+
+
+def minimize_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle minimize`` takes."""
+    add_arguments(parser, "FUNCTION", [*ARGUMENTS])
+    text = "NAME=VALUE: a hyperparameter of the method, in place of the paper's"
+    parser.add_argument("--set", type=setting, nargs="+", action="extend", default=[], help=text)
+
+
+def run_minimize(given: dict[str, Any]) -> int:
+    """Minimise a function and certify the point; exit code 0 if certified, 1 if not."""
+    options, as_json, seen = dict(given.pop("set")), given.pop("json"), {"due": 0.0}
+    given = placed(given)
+    if isinstance(given["fun"], Landscape):
+        given = with_constants(**given)
+    given = _guarded(seen, **given)
+    progress = partial(show, seen) if sys.stderr.isatty() else None
+    try:
+        result = minimize(**given, **options, callback=progress)
+    finally:
+        print(ERASE if progress else "", end="", file=sys.stderr)
+    fields = {"outcome": result.outcome.name, "sentence": result.outcome.value}
+    fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
+    fields |= {"gradient_norm": np.linalg.norm(result.jac)}
+    fields |= {"gradients": result.njev, "values": result.nfev}
+    print(written(fields, as_json, IN_PROSE))
+    return EXIT_CODES.get(result.outcome, 1)
+
+
+def certify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle certify`` takes."""
+    add_arguments(parser, "GRADIENT", OF_CERTIFY)
+
+
+def run_certify(given: dict[str, Any]) -> int:
+    """Certify that a point is no saddle, or find a way out; exit code 0 if certified, 1 if not."""
+    as_json, given = given.pop("json"), placed(given)
+    found, x = given.pop("fun"), given.pop("x0")
+    given = _guarded({}, grad=getattr(found, "gradient", found), x=x, **given)
+    certificate = certify(**given)
+    fields = {"certificate": certificate, "x": x, "gradient_norm": certificate.gradient_norm}
+    if not as_json:
+        fields |= {"curvature": certificate.curvature, "direction": certificate.direction}
+    print(written(fields, as_json, IN_PROSE))
+    return 0 if certificate.holds else 1
+
+
+def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle reproduce`` takes."""
+    text = "fig1 to fig8, table1, or another part of the report (default all)"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=text)
+    parser.add_argument("--output", default="report", help="folder for the report (default report)")
+    parser.add_argument("--seed", type=whole, default=0, help="of all samples (default 0)")
+    text = "run also what is finished already"
+    parser.add_argument("--again", action="store_true", default=False, help=text)
+
+
+def run_reproduce(given: dict[str, Any]) -> int:
+    """Reproduce the paper's figures and claims, and write the report."""
+    try:
+        from unsaddle.paper.command import run
+    except ImportError as error:
+        raise ImportError(
+            f"{error.name} is missing: reproduce needs the extra `paper`; "
+            "type pip install 'unsaddle[paper]'"
+        ) from error
+    return run(**given)
+
+
+COMMANDS = {  # name -> (adds its arguments to a parser, runs it and gives the exit code)
+    "methods": (methods_arguments, run_methods),
+    "minimize": (minimize_arguments, run_minimize),
+    "certify": (certify_arguments, run_certify),
+    "reproduce": (reproduce_arguments, run_reproduce),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command, and be quiet if nobody reads on, as in ``unsaddle methods | head``.
+
+    Args:
+        argv: The words after ``unsaddle``; those of the process if not given.
+
+    Returns:
+        The exit code: 0 success, 1 not certified, 2 bad input, 130 interrupted.
+    """
+    try:
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _run(argv: Sequence[str]) -> int:
+    words = iter(argv)
+    words = [f"--x0={next(words, '')}" if word == "--x0" else word for word in words]  # for -1,0
+    parser = Parser("unsaddle", description="Leave saddle points, and certify where you end.")
+    parser.add_argument("--version", action="version", version=f"unsaddle {__version__}")
+    commands = parser.add_subparsers(metavar="command")
+    for name, (add_arguments, run) in COMMANDS.items():
+        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        add_arguments(command)
+        command.set_defaults(run=run)
+    try:
+        known, extra = parser.parse_known_args(words or ["--help"])
+        given = vars(known)
+        if extra:
+            commands.choices.get(next(iter(words)), parser).refuse(extra)
+        return given.pop("run")(given)
+    except KeyboardInterrupt:
+        return EXIT_CODES[Outcome.INTERRUPTED]
+    except TheirError as error:
+        traceback.print_exception(error.__cause__)
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
+        spoken = str(error) if isinstance(error, SpokenError) else as_flags(str(error), ARGUMENTS)
+        print(f"unsaddle: error: {spoken}", file=sys.stderr)
+    return 2
+
+
+def _guarded(seen: dict[str, Any], **given: Any) -> dict[str, Any]:
+    """Put a guard around every function of the user's."""
+    return {k: partial(_call, seen, k, it) if callable(it) else it for k, it in given.items()}
+
+
+def _call(seen: dict[str, Any], name: str, function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Call the user's function, keep what it answers and mark what it raises."""
+    try:
+        seen[name] = function(x)
+    except Exception as error:
+        raise TheirError from error
+    return seen[name]

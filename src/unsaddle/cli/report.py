@@ -1,0 +1,75 @@
+"""What the command line prints: results, progress, and the library's words as flags."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterable
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+SPOKEN = {  # what the library says -> what to say here
+    r"(?<=\?)\nThe arguments .*;\nthose of (.*) besides:": r" --set with \1 takes",
+    r"\nThe arguments .*;\nthose of (.*) besides:": r"; --set with \1 takes",
+    "; pass grad=.*": "",
+    r"^x (?=must|is)": "x0 ",
+    " like x,": " like x0,",
+    r"\bfun\b": "FUNCTION",
+    r"\bgrad\b": "GRADIENT",
+    r"\boption (?=\w+ must)": "--set ",
+    " or None": "",
+    r"print\(result\) afterwards, or pass callback=.*": (
+        "the result is printed at the end, and the progress on a terminal"
+    ),
+}
+ERASE = "\r\033[K"
+
+
+def flag(name: str) -> str:
+    """Write the name of an argument as that of a flag."""
+    return name.replace("_", "-")
+
+
+def as_flags(message: str, names: Iterable[str]) -> str:
+    """Say what the library says of its arguments in the words of the command line, on one line."""
+    for pattern, words in SPOKEN.items():
+        message = re.sub(pattern, words, message)
+    return flagged(message, names)
+
+
+def flagged(text: str, names: Iterable[str]) -> str:
+    """Write names of arguments as flags, but for words in quotes, which are the user's."""
+    found = rf"(?<![\w'-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
+    return re.sub(found, lambda it: f"--{flag(it[1])}{' ' * len(it[2])}", text)
+
+
+def show(seen: dict[str, Any], intermediate_result: OptimizeResult) -> None:
+    """Keep a line on the terminal up to date."""
+    if time.monotonic() > seen["due"]:
+        seen["due"] = time.monotonic() + 0.1
+        value, gradient = seen.get("fun", np.nan), seen.get("jac")
+        if isinstance(value, tuple | list):
+            value, gradient = value
+        size = "" if gradient is None else f", |gradient| {np.linalg.norm(gradient):.3g}"
+        line = f"{intermediate_result.nit} gradients, value {value:.6g}{size}"
+        print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
+
+
+def written(fields: dict[str, Any], as_json: bool, names: Iterable[str]) -> str:
+    """Write fields for a reader, or as JSON with null for NaN."""
+    if as_json:
+        fields["certificate"] = vars(fields["certificate"])
+        text = json.dumps(fields, default=lambda array: array.tolist())
+        return json.dumps(json.loads(text, parse_constant=lambda nan: None), indent=2)
+    fields |= {
+        name: flagged(str(fields[name]), names)
+        for name in ("sentence", "certificate")
+        if name in fields
+    }
+    shown = {name: part for name, part in fields.items() if part is not None}
+    with np.printoptions(threshold=10, linewidth=1000, formatter={"float_kind": "{:.6g}".format}):
+        lines = [f"{name:15}{part}".replace(" nan", " unknown") for name, part in shown.items()]
+    return "\n".join(fill(line, 100, subsequent_indent=" " * 15) for line in lines)

@@ -1,0 +1,115 @@
+"""From what a search has measured to what may be claimed: one record, one function.
+
+Both work on floats and on traced arrays alike; ``unsaddle.certificate`` puts the claim into words.
+"""
+
+from math import inf, nan
+from typing import Any, NamedTuple
+
+from unsaddle.core.kernel import Parameters, State
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, PhaseName, among
+from unsaddle.core.records import choose
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution
+
+
+class Evidence(NamedTuple):
+    """What a search has measured at x~; the memory of every escape gives it."""
+
+    gradient: Vector  # g(x~)
+    direction: Vector  # along which the curvature is lowest; of any length
+    curvature: Scalar  # the lowest Rayleigh quotient; infinite where there is none yet
+    largest: Scalar  # the largest curvature met
+    krylov: bool  # whether Christoffel's certificate is meant, and not the growth
+    resolution: Resolution
+
+
+class Claim(NamedTuple):
+    """What a search has shown: ``unsaddle.Certificate`` as numbers, or as arrays on JAX."""
+
+    holds: Any  # 1 certified, 0 negative curvature found, -1 undecided
+    curvature_tol: Any
+    asked: Any  # the curvature_tol before floating point had its say
+    failure_probability: Any
+    curvature: Any
+    direction: Any  # of length one; zero unless negative curvature was found
+    gradients: Any
+    rigorous: Any  # whether the certificate holds against any gradient error up to the floor
+    raised: Any  # whether curvature_tol is above what was asked for
+    phase: Any  # in which the search ended
+    largest: Any  # curvature that it met
+    flat: Any  # whether it met none at all
+    gradient_norm: Any  # at x; NaN if there was no search
+    steep: Any  # whether that is too long for a stationary point
+    krylov: Any = False  # whether the certificate is Christoffel's
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    steep: float = 1e-3  # of l max(1, |x|), (0, 1): a longer gradient is of no stationary point
+
+
+TUNING = Tuning()
+FOUND = (PhaseName.JUMP_FAILED, PhaseName.NEGATIVE_CURVATURE)
+DECIDED = (*FOUND, PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED)
+
+
+def no_evidence(memory: Any, ops: Ops, x: Vector) -> Evidence:
+    """Give the evidence of an escape that does not search; ``evidence`` of its memory."""
+    return Evidence(x, x, inf, 0.0, False, NO_RESOLUTION)
+
+
+def of_search(e: Any, ops: Ops, x: Vector) -> Evidence:
+    """Give what a search has measured whose l is its resolution's; ``evidence`` of its memory."""
+    largest = e.resolution.smoothness
+    return Evidence(e.gradient, e.direction, e.curvature, largest, False, e.resolution)
+
+
+def evidence(ops: Ops, s: State) -> Evidence:
+    """Give what the last search has measured: the proof's, if the proof has been at work."""
+    own = s.escape.evidence(ops, s.x)
+    if s.proof is None:
+        return own
+    last = s.proof.evidence(ops, s.x)
+    return Evidence(
+        gradient=ops.switch(s.proving, last.gradient, own.gradient),
+        direction=ops.switch(s.proving, last.direction, own.direction),
+        curvature=ops.where(s.proving, last.curvature, own.curvature),
+        largest=ops.where(s.proving, last.largest, own.largest),
+        krylov=ops.where(s.proving, last.krylov, own.krylov),
+        resolution=choose(ops, s.proving, last.resolution, own.resolution),
+    )
+
+
+def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
+    """Say what a run in state s has shown of the curvature at x; its search took ``gradients``."""
+    found, tiny = evidence(ops, s), ops.tiny(s.x)
+    resolution, gamma = found.resolution, found.resolution.curvature_tol
+    inside = (s.phase > BEGIN) & (s.phase != PhaseName.LANDED)  # a jump has left what was searched
+    reached = among(s.phase, DECIDED) | inside
+    searched = reached & (resolution.needed > 0)
+    certified = searched & (s.phase == PhaseName.CERTIFIED)
+    negative = searched & among(s.phase, FOUND) & resolution.shows(found.curvature)
+    asked = ops.where(searched, resolution.asked, p.curvature_tol)
+    claimed = ops.where(negative, asked, ops.where(searched, gamma, asked))
+    slope, length = ops.norm(found.gradient), ops.maximum(ops.norm(found.direction), tiny)
+    bound = TUNING.steep * found.largest * ops.maximum(1.0, ops.norm(s.x))
+    risk = ops.where(negative, 0.0, 1.0)
+    return Claim(
+        holds=ops.where(certified, 1, ops.where(negative, 0, -1)),
+        curvature_tol=claimed,
+        asked=asked,
+        failure_probability=ops.where(certified, p.failure_probability, risk),
+        curvature=ops.where(searched, found.curvature, nan),
+        direction=ops.times(ops.where(negative, 1 / length, 0.0), found.direction),
+        gradients=gradients,
+        rigorous=resolution.error * resolution.needed <= gamma / 4,
+        raised=claimed > asked + 2 * tiny,
+        phase=ops.where(searched | (s.phase >= BEGIN), s.phase, PhaseName.START),
+        largest=found.largest,
+        flat=found.largest <= 4 * tiny,
+        gradient_norm=ops.where(reached & (resolution.radius > 0), slope, nan),
+        steep=searched & (slope > ops.maximum(bound, p.tolerance)),
+        krylov=found.krylov,
+    )

@@ -1,0 +1,42 @@
+"""Walking nested named tuples: one way to name, copy, fill and choose between their leaves."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from unsaddle.core.ops import Ops, Scalar
+
+R = TypeVar("R", bound=tuple[Any, ...])
+
+
+def is_record(tree: Any) -> bool:
+    """Say whether this is a named tuple, and not a leaf."""
+    return isinstance(tree, tuple) and hasattr(tree, "_fields")
+
+
+def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Name every leaf by its path, such as ``state.escape.curvature``."""
+    if is_record(tree):
+        for field in tree._fields:
+            yield from leaves(getattr(tree, field), f"{name}.{field}".lstrip("."))
+    else:
+        yield name, tree
+
+
+def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
+    """Give the record with every leaf changed."""
+    if is_record(tree):
+        return type(tree)(*(map_leaves(change, part) for part in tree))
+    return change(tree)
+
+
+def fill(form: Any, leaf: Callable[[str, Any], Any], name: str = "") -> Any:
+    """Give a record of the same form, whose leaves ``leaf(path, old)`` gives."""
+    if is_record(form):
+        paths = ((f"{name}.{field}".lstrip("."), getattr(form, field)) for field in form._fields)
+        return type(form)(*(fill(part, leaf, path) for path, part in paths))
+    return leaf(name, form)
+
+
+def choose(ops: Ops, condition: Scalar, one: R, other: R) -> R:
+    """Give the record of scalars ``one`` where the condition holds, else the other."""
+    return type(one)(*(ops.where(condition, a, b) for a, b in zip(one, other, strict=True)))

@@ -1,0 +1,119 @@
+"""One run, turned inside out: ``ask`` where to query the objective, ``tell`` the answer.
+
+This is the only eager loop of the package: NumPy's ``minimize`` and ``certify``, the torch
+optimisers, the benchmarks and a loop of your own all drive a session. A session knows neither the
+objective nor a budget; whoever drives it does.
+"""
+
+from math import inf, isfinite, nan
+from typing import Any, Generic, NamedTuple
+
+from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
+from unsaddle.core.ops import Operations, V
+from unsaddle.core.phases import BEGIN, EXACT, GO, GRADIENT, NEW, PROVE, SAME, TRIAL, VALUE
+
+
+class NotFiniteError(ArithmeticError):
+    """The function or its gradient was NaN or infinite."""
+
+
+class Query(NamedTuple):
+    """Where a run wants to know something, and what."""
+
+    point: Any  # where; the iterate itself if ``at_iterate``, so hand out a copy then
+    needs: int  # VALUE, GRADIENT or BOTH, and TRIAL if it can do without
+    at_iterate: bool
+    phase: int  # which asks
+    searches: bool  # whether a search began since the last query
+    first: int  # number of the first sample wanted
+    size: int  # how many
+    descends: bool = False  # whether the descent went on since the last query
+
+
+class Session(Generic[V]):
+    """A run from a state to its end, one query at a time."""
+
+    def __init__(
+        self,
+        ops: Operations[V],
+        solver: Solver,
+        parameters: Parameters,
+        state: State,
+        value: float = nan,
+        gradient: V | None = None,
+    ) -> None:
+        """Take a run up.
+
+        Args:
+            ops: The backend.
+            solver: The method's phases.
+            parameters: Its hyperparameters.
+            state: Where to begin, or to go on.
+            value: The last value that was told before, if the run goes on.
+            gradient: The last gradient, likewise.
+        """
+        self.ops, self.phases, self.parameters = ops, solver.phases, parameters
+        self.state, self.value, self.gradient = state, value, gradient
+        self._pending: Phase | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return self.state.phase < 0
+
+    def ask(self) -> Query | None:
+        """Go through the phases that need no answer, and give the next query; None at the end."""
+        state, searches, descends = self.state, False, False
+        while (code := state.phase) >= 0:
+            phase = self.phases[code]
+            searches = searches or code in (BEGIN, PROVE)
+            descends = descends or code <= GO
+            if phase.needs:
+                self.state, self._pending = state, phase
+                point, here = self.point(phase), phase.at is iterate
+                first, size = (0, 1) if phase.sample == EXACT else self._sample(phase)
+                return Query(point, phase.needs, here, code, searches, first, size, descends)
+            state = phase.update(self.ops, self.parameters, state, self.value, self.gradient)
+        self.state, self._pending = state, None
+        return None
+
+    def tell(self, value: float | None = None, gradient: V | None = None) -> None:
+        """Take the answer to the last query in.
+
+        Args:
+            value: What the query needs, and more if it is known.
+            gradient: Likewise; lent until the next query, by which it may have been overwritten.
+
+        Raises:
+            NotFiniteError: If the answer is not finite, unless the query can do without.
+            RuntimeError: If nothing was asked.
+        """
+        phase, state = self._pending, self.state
+        if phase is None:
+            raise RuntimeError("tell answers a query: call ask first")
+        finite = value is not None and isfinite(value) if phase.needs & VALUE else True
+        if finite and phase.needs & GRADIENT:
+            finite = gradient is not None and (
+                self.ops.norm(gradient) < inf or bool(self.ops.finite(gradient))
+            )
+        if not finite:
+            if not phase.needs & TRIAL:
+                raise NotFiniteError("the function or its gradient is NaN or infinite")
+            value, gradient = inf, self.ops.times(0.0, state.x)
+        if value is not None:
+            self.value = value
+        if gradient is not None:
+            self.gradient = gradient
+        if phase.sample == NEW:
+            state = state._replace(drawn=state.drawn + phase.size(self.parameters))
+        self._pending = None
+        self.state = phase.update(self.ops, self.parameters, state, self.value, self.gradient)
+
+    def point(self, phase: Phase) -> V:
+        """Give the point that a phase wants to query; a backend may write it where it belongs."""
+        return phase.at(self.ops, self.parameters, self.state)
+
+    def _sample(self, phase: Phase) -> tuple[int, int]:
+        """Give the number of the first sample that a phase wants, and how many it wants."""
+        size, drawn = phase.size(self.parameters), self.state.drawn
+        return (drawn - size if phase.sample == SAME else drawn), size

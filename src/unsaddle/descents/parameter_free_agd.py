@@ -1,0 +1,123 @@
+"""Parameter-free accelerated gradient descent: neither l nor rho is known.
+
+Source: Marumo & Takeda (2024), "Parameter-free accelerated gradient descent for nonconvex
+minimization": Nesterov's momentum k/(k+1), in epochs that end by what they learn of l and rho.
+
+Differences from the source:
+
+1. The first L is a difference of gradients over a short step downhill, not a constant.
+2. Nothing is learnt from differences that rounding could have made: where f and g have converged,
+   both bounds of rho read 0/0. The test of sufficient decrease grants f its rounding too.
+3. x_k and y_k are both asked whether their gradient is small, and so is the mean of the y_k at the
+   end of an epoch. The last two are taken only where f is not above its value at the beginning of
+   the epoch: f falls from epoch to epoch, and a saddle that was left is not met again.
+4. A step out of the domain did not decrease f. One too short for floating point, or a thousand that
+   lower neither f nor |g|, is a stall; one of length |x|/roundoff an endless fall.
+5. An epoch also ends where f rises: on a quadratic, where M is zero, there would be one epoch only.
+   At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
+"""
+
+from math import inf
+
+from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, iterate
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
+from unsaddle.descents import epoch
+from unsaddle.descents.epoch import TUNING, momentum, rounding, size
+from unsaddle.descents.progress import progressed, stuck
+from unsaddle.descents.rho_bound import bound
+
+FIRST_SMOOTHNESS, NEW_EPOCH = PhaseName.FIRST_SMOOTHNESS, PhaseName.NEW_EPOCH
+EXTRAPOLATED, EPOCH_MEAN = PhaseName.EXTRAPOLATED, PhaseName.EPOCH_MEAN
+GIVE_UP, UNBOUNDED = PhaseName.GIVE_UP, PhaseName.UNBOUNDED
+
+
+def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Begin with the L there is; find one if there is none."""
+    norm, far = ops.norm(gradient), size(ops, s) / ops.roundoff(s.x)
+    progress = s.descent.progress._replace(least=norm, idle=0, far=far)
+    fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
+    known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)
+    onward = ops.where(norm < inf, known, UNBOUNDED)
+    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onward))
+
+
+def downhill(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x - h g/|g|."""
+    length = TUNING.first_probe * size(ops, s)
+    return ops.add(s.x, -length / s.descent.progress.least, s.descent.gradient)
+
+
+def probe(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """L = |g(x - h g/|g|) - g(x)|/h; where that is nothing, such that the step is endless."""
+    d, bend = s.descent, ops.norm(ops.axpy(-1.0, s.descent.gradient, gradient))
+    endless = d.progress.least / (2 * d.progress.far)
+    found = ops.maximum(bend / (TUNING.first_probe * size(ops, s)), endless)
+    return s._replace(descent=d._replace(smoothness=found), phase=NEW_EPOCH)
+
+
+def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Take x_{k+1} if f(x_{k+1}) <= f(x_0) - L S/(2(k + 1)), else begin at x_k with 2 L."""
+    d, noise, norm = s.descent, rounding(ops, s), ops.norm(gradient)
+    length = ops.norm(d.ahead)
+    path = d.epoch.path + length * length
+    taken = value <= d.epoch.top - d.smoothness * path / (2 * (d.epoch.k + 2)) + noise
+    rises = taken & (value > d.value + noise) & (d.progress.rises > 0)
+    progress = progressed(ops, d.progress, taken, norm, value < d.value - noise, rises)
+    after = epoch.moved(ops, d, value, gradient, path, taken)._replace(progress=progress)
+    x = ops.axpy(ops.where(taken, 1.0, 0.0), d.ahead, s.x)
+    phase = onward(ops, s, length, norm, taken, rises)
+    return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
+
+
+def onward(
+    ops: Ops, s: State, length: Scalar, norm: Scalar, taken: Scalar, rises: Scalar
+) -> Scalar:
+    """Report, give up, end, or go on."""
+    progress = s.descent.progress
+    arrived = taken & ((norm <= s.tolerance) | (s.left <= 1))
+    short = length <= TUNING.shortest * ops.roundoff(s.x) * ops.norm(s.x)
+    goes_on = ops.where(rises, NEW_EPOCH, EXTRAPOLATED)
+    ahead = ops.where(taken, ops.where(length < progress.far, goes_on, UNBOUNDED), NEW_EPOCH)
+    return ops.where(arrived, s.report, ops.where(short | stuck(progress), GIVE_UP, ahead))
+
+
+def learn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """M bounds rho from below; the epoch ends when (k + 1)^5 M^2 S > L^2."""
+    d, th = s.descent, momentum(s.descent)
+    change = ops.maximum(d.epoch.change, bound(ops, s, value, gradient))
+    most = d.smoothness * d.smoothness  # a square written out overflows to inf, not to an error
+    over = ((d.epoch.k + 1.0) ** 5 * change * change * d.epoch.path > most) | (value == inf)
+    arrived = (ops.norm(gradient) <= s.tolerance) & (value <= d.epoch.top + rounding(ops, s))
+    after = epoch.averaged(ops, p, s, gradient, over)
+    after = after._replace(
+        smoothness=ops.where(over, epoch.ended(ops, d, value), d.smoothness),
+        known=ops.maximum(change, d.known),
+        epoch=after.epoch._replace(change=change),
+        progress=d.progress._replace(rises=d.progress.rises + ops.where(over, 1, 0)),
+    )
+    phase = ops.where(over, ops.where(d.epoch.k > 1, EPOCH_MEAN, NEW_EPOCH), GO)
+    x = ops.axpy(ops.where(arrived, th, 0.0), d.step, s.x)
+    return s.descended(ops.where(arrived, s.report, phase), x, s.left, after)
+
+
+def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Stay there if its gradient is small, else begin at x_k."""
+    low = value <= s.descent.epoch.top + rounding(ops, s)
+    good = (ops.norm(gradient) <= s.tolerance) & low
+    phase = ops.where(good, s.report, NEW_EPOCH)
+    return s._replace(x=ops.switch(good, s.descent.mean, s.x), phase=phase)
+
+
+parameter_free_agd = Part(
+    {
+        START: Phase(iterate, BOTH, start),
+        FIRST_SMOOTHNESS: Phase(downhill, GRADIENT, probe),
+        NEW_EPOCH: Phase(iterate, NOTHING, epoch.renew),
+        GO: Phase(epoch.trial, BOTH | TRIAL, advance),
+        EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),
+        EPOCH_MEAN: Phase(epoch.mean, BOTH | TRIAL, judge),
+    },
+    NoSettings,
+    epoch.memory,
+)

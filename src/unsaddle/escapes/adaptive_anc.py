@@ -1,0 +1,126 @@
+"""Negative curvature finding when neither l nor rho is known: the search of ANCGD, adapted.
+
+Source: as ``anc.py``, whose steps these are. How far to probe and which gamma to certify is found
+out in ``probe_radius.py``, and the jump is that of ``backtracking_jump.py``.
+
+Choices:
+
+1. eta = 1/l and theta = sqrt(gamma/l)/2 with the l met in this search, 1.3 |H u| where |H u| first
+   exceeded it. The growth certificate holds for steps of any length, so nothing begins anew.
+2. After -``enough`` gamma is found the search goes on for half as many steps again, at least five,
+   and takes the lowest curvature that it met: the jump gains with its cube.
+3. Curvature below zero that is no contradiction to the claim is treated as in ``lanczos.py``.
+4. After ``TUNING.longest`` sqrt(l/gamma) log(growth needed) steps it ends undecided.
+5. Before a claim is made, four queries more check it, in ``recheck.py``.
+
+``adaptive_nc`` is the same without momentum, theta = 1: the search of Algorithm 1, adapted.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import NamedTuple
+
+from unsaddle.core.kernel import (
+    Parameters,
+    Part,
+    Phase,
+    State,
+    Update,
+    begin_search,
+    go_to,
+    iterate,
+)
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, UNCERTIFIED, PhaseName
+from unsaddle.escapes import anc
+from unsaddle.escapes.adaptive_recursion import Memory, advance, memory, smoothness_met
+from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
+from unsaddle.escapes.krylov import Settings
+from unsaddle.escapes.probe_radius import FIRST_STEP, HALF_RADIUS, RADIUS_PHASES, first
+from unsaddle.escapes.recheck import DIP, RECHECK_HALF, RECHECK_PHASES
+
+SEARCH = PhaseName.SEARCH
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    least: int = 5  # steps, 0 to 50: that follow after enough curvature was found
+    longest: float = 50.0  # of sqrt(l/gamma) log(growth), above 2: by theory a tenth suffices
+
+
+TUNING = Tuning()
+
+
+class Scheme(NamedTuple):
+    """With momentum or without."""
+
+    friction: Callable[[Ops, Scalar], Scalar]  # theta, of gamma/l
+    steps: Callable[[Ops, Scalar], Scalar]  # that a decade of growth takes, of gamma/l
+
+
+def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """x_0 = z_0 = xi, uniform on the sphere about x~."""
+    s = begin_search(s)
+    xi, resolution = first(ops, p, s)
+    recursion = anc.memory(ops, xi)._replace(
+        gradient=ops.copy(gradient), direction=ops.copy(xi), ahead=ops.copy(xi)
+    )
+    search = memory(ops, xi)._replace(
+        half_radius_gradient=s.escape.half_radius_gradient,
+        recursion=recursion,
+        resolution=resolution,
+    )
+    return s.searched(HALF_RADIUS, search)
+
+
+def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+    """x~ + r z_t/|z_t|."""
+    recursion, radius = s.escape.recursion, s.escape.resolution.radius
+    return ops.add(s.x, radius / recursion.extent, recursion.ahead)
+
+
+def searching(scheme: Scheme) -> Update:
+    """Give the update that takes one step of the search, with the l and the theta of now."""
+
+    def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        e, gamma = s.escape, s.escape.resolution.curvature_tol
+        smoothness = smoothness_met(ops, e, gradient)
+        friction = scheme.friction(ops, gamma / smoothness)
+        after = advance(ops, p, e, smoothness, friction, gradient)
+        return s.searched(onward(ops, scheme, after), after)
+
+    return search
+
+
+def onward(ops: Ops, scheme: Scheme, e: Memory) -> Scalar:
+    """Recheck, jump, end undecided, or go on."""
+    steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
+    decades = ops.log(10 * e.resolution.needed)
+    over = steps >= TUNING.longest * scheme.steps(ops, gamma / e.smoothness) * decades
+    ripe = steps >= e.found + ops.maximum(TUNING.least, e.found / 2)
+    undecided = ops.where(over, ops.where(missing, UNCERTIFIED, JUMP_BEGIN), SEARCH)
+    grown = missing & (e.recursion.growth >= e.resolution.needed)
+    return ops.where(grown, RECHECK_HALF, ops.where(ripe, JUMP_BEGIN, undecided))
+
+
+def _part(scheme: Scheme) -> Part:
+    return Part(
+        {
+            BEGIN: Phase(iterate, NOTHING, begin),
+            **RADIUS_PHASES,
+            FIRST_STEP: Phase(iterate, NOTHING, searching(scheme)),
+            SEARCH: Phase(probe, GRADIENT, searching(scheme)),
+            **RECHECK_PHASES,
+            DIP: Phase(iterate, NOTHING, go_to(JUMP_BEGIN)),
+            **PHASES,
+        },
+        Settings,
+        memory,
+    )
+
+
+adaptive_anc = _part(
+    Scheme(lambda ops, ratio: ops.sqrt(ratio) / 2, lambda ops, ratio: 1 / ops.sqrt(ratio))
+)
+adaptive_nc = _part(Scheme(lambda ops, ratio: 1.0, lambda ops, ratio: 1 / ratio))

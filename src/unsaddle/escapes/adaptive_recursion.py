@@ -1,0 +1,95 @@
+"""What adaptive ANC remembers, and one step of its recursion with the l and the theta of now."""
+
+from math import inf
+from typing import NamedTuple
+
+from unsaddle.core.evidence import of_search
+from unsaddle.core.kernel import Parameters
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution
+from unsaddle.escapes import anc
+from unsaddle.escapes.backtracking_jump import NO_BACKTRACKING, Backtracking
+from unsaddle.escapes.probe_pair import FIRST_FACTOR
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    exceeds: float = 1.05  # of l, above 1: a curvature met that changes l; less is rounding
+    margin: float = 1.3  # of |H u|, above 1: l, where it was exceeded; the next may be larger
+
+
+TUNING = Tuning()
+
+
+class Memory(NamedTuple):
+    """The search at x~."""
+
+    direction: Vector  # xi, then the direction of lowest curvature so far
+    half_radius_gradient: Vector  # g(x~ + (r/2) xi)
+    recursion: anc.Memory  # x_t, z_t and the growth; its gradient is g(x~)
+    curvature: Scalar  # lowest Rayleigh quotient so far
+    smoothness: Scalar  # l
+    found: Scalar  # after how many steps curvature enough was found
+    radius_factor: Scalar  # what r is multiplied by while that improves the resolution
+    resolution: Resolution
+    jump: Backtracking
+    error_floor = 0.0  # of gamma: nothing is learnt of it here
+    evidence = of_search
+
+    @property
+    def gradient(self) -> Vector:
+        """g(x~)."""
+        return self.recursion.gradient
+
+
+class Step(NamedTuple):
+    """What a step of ``anc.py`` asks for; no end of its own."""
+
+    search_step: Scalar  # eta
+    search_friction: Scalar  # theta
+    enough: float = inf
+
+
+def advance(
+    ops: Ops, p: Parameters, e: Memory, smoothness: Scalar, friction: Scalar, gradient: Vector
+) -> Memory:
+    """Take one step of ``anc.py`` with this l and theta, and keep the lowest curvature met."""
+    u = ops.times(1 / e.recursion.extent, e.recursion.ahead)
+    now = Step(1 / smoothness, friction)
+    start = at_radius(ops, e.recursion, e.resolution)
+    recursion, _ = anc.step(ops, p._replace(escape=now), start, gradient)
+    lower = recursion.curvature < e.curvature
+    enough = e.resolution.shows(recursion.curvature, p.escape.enough)
+    return e._replace(
+        direction=ops.switch(lower, u, e.direction),
+        recursion=recursion,
+        curvature=recursion.curvature,
+        smoothness=smoothness,
+        found=ops.where(enough & (e.found == inf), recursion.steps, e.found),
+    )
+
+
+def smoothness_met(ops: Ops, e: Memory, gradient: Vector) -> Scalar:
+    """l = 1.3 |H u| where |H u| is above the l of before; at least gamma."""
+    bend = ops.norm(ops.add(gradient, -1.0, e.gradient)) / e.resolution.radius
+    exceeds = bend > TUNING.exceeds * e.smoothness
+    met = ops.where(exceeds, TUNING.margin * bend, e.smoothness)
+    return ops.maximum(met, e.resolution.curvature_tol)
+
+
+def at_radius(ops: Ops, recursion: anc.Memory, resolution: Resolution) -> anc.Memory:
+    """Scale x_t and z_t such that |z_t - x~| = r, where the gradient was queried."""
+    scale = resolution.radius / recursion.extent
+    return recursion._replace(
+        direction=ops.scale(scale, recursion.direction),
+        ahead=ops.scale(scale, recursion.ahead),
+        extent=resolution.radius,
+        resolution=resolution,
+    )
+
+
+def memory(ops: Ops, x: Vector) -> Memory:
+    """Nothing known yet."""
+    recursion = anc.memory(ops, x)
+    return Memory(x, x, recursion, inf, 0.0, inf, FIRST_FACTOR, NO_RESOLUTION, NO_BACKTRACKING)

@@ -1,0 +1,112 @@
+"""``certify`` and ``find_negative_curvature`` as pure functions on pytrees."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from unsaddle import messages
+from unsaddle.core import evidence
+from unsaddle.core.phases import BEGIN, PROVE, START
+from unsaddle.jax.inputs import Tree, alike, fixed, function, most, several, tree, whole
+from unsaddle.jax.loop import Oracle, drive, first_state, rest
+from unsaddle.jax.ops import ops
+from unsaddle.jax.solution import Verdict
+from unsaddle.methods.search import search
+
+
+@messages.knowing(messages.SEARCHED)
+def certify(
+    grad: Callable[..., Tree],
+    x: Tree,
+    args: tuple[Any, ...] = (),
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: Any = 0,
+    max_gradients: Any = None,
+    *,
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
+) -> Verdict:
+    """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
+
+    Args:
+        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``, made once: another
+            function, as every call of ``jax.grad`` gives one, is compiled anew.
+        x: Any point; that the gradient is small there is for the caller to see.
+        args: Further arguments of grad.
+        curvature_tol: The gamma to certify; 1e-4 of the curvature met if not given.
+        failure_probability: Chance that the claim is made although it is false.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: The run stops before it takes more gradients than this; may be traced.
+        smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+
+    Returns:
+        The verdict; ``.certificate()`` gives it in words.
+    """
+    return find_negative_curvature(
+        grad, x, args, "anc", curvature_tol, failure_probability, seed, max_gradients,
+        smoothness=smoothness, hessian_lipschitz=hessian_lipschitz,
+    )  # fmt: skip
+
+
+@messages.knowing(messages.SEARCHED)
+def find_negative_curvature(
+    grad: Callable[..., Tree],
+    x: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "anc",
+    curvature_tol: float | None = None,  # gamma
+    failure_probability: float = 1e-3,  # delta
+    seed: Any = 0,
+    max_gradients: Any = None,
+    *,
+    smoothness: float | None = None,  # l
+    hessian_lipschitz: float | None = None,  # rho
+) -> Verdict:
+    """Search for a direction of negative curvature at x with a search of one's choice.
+
+    Args:
+        grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``.
+        x: Any point.
+        args: Further arguments of grad.
+        method: ``anc`` (accelerated), ``nc``, or ``lanczos``, which takes the fewest gradients and
+            keeps a vector for each of them.
+        curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
+        failure_probability: Chance that "there is none" is wrong.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: The run stops before it takes more gradients than this; may be traced.
+        smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
+        hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+
+    Returns:
+        The verdict, with ``direction`` where negative curvature was found.
+    """
+    words = fixed(
+        {
+            "failure_probability": failure_probability,
+            "curvature_tol": curvature_tol,
+            "smoothness": smoothness,
+            "hessian_lipschitz": hessian_lipschitz,
+        }
+    )
+    x = tree(x, "x")
+    search(method, ops.size(x), **words)  # complain now, not when tracing
+    given = x, several(args), whole(seed), most("max_gradients", max_gradients)
+    return _find(function(grad, "grad"), method, tuple(words.items()), *given)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _find(
+    grad: Callable[..., Tree], method: str, words: Any, x: Tree, args: Any, seed: Any, limit: Any
+) -> Verdict:
+    solver, parameters = search(method, ops.size(x), **dict(words))
+    phases = {code: phase for code, phase in solver.phases.items() if code > BEGIN}
+    oracle = Oracle(gradient=lambda point: alike(grad(point, *args), x))
+    state = first_state(solver, parameters, x, seed, PROVE)
+    ran = drive(phases, parameters, oracle, rest(state), limit)
+    claim = evidence.read(ops, parameters, ran.state, ran.gradients)
+    return Verdict(*claim._replace(phase=jnp.where(ran.finite, claim.phase, START)))

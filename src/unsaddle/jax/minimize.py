@@ -1,0 +1,158 @@
+"""``minimize`` and ``minimize_many`` as pure functions on pytrees."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Unpack
+
+import jax
+import jax.numpy as jnp
+
+from unsaddle import messages
+from unsaddle.core import evidence
+from unsaddle.core.kernel import Parameters
+from unsaddle.jax.inputs import Tree, fixed, function, most, number, several, tree, whole
+from unsaddle.jax.loop import Oracle, drive, first_state, rest, status
+from unsaddle.jax.ops import ops
+from unsaddle.jax.solution import Many, Solution, Verdict
+from unsaddle.methods.constants import Given, spelled
+from unsaddle.methods.table import STOCHASTIC, find, parameters_of
+
+
+@spelled()
+def minimize(
+    fun: Callable[..., Any],
+    x0: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "auto",
+    seed: Any = 0,
+    max_gradients: Any = None,
+    **given: Unpack[Given],
+) -> Solution:
+    """Find a point with a small gradient and no negative curvature to speak of.
+
+    Args:
+        fun: The function ``fun(x, *args)``, which JAX can differentiate.
+        x0: Where to start: any pytree of floats.
+        args: Further arguments of fun: any pytrees; new ones of the same shapes do not recompile.
+        method: A name from ``unsaddle methods``; "auto" needs no constants.
+        seed: All randomness is a function of it; may be traced.
+        max_gradients: The run stops before it takes more gradients than this; may be traced.
+        **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
+            hyperparameters of the method, in place of the paper's; all of them are compiled in.
+
+    Returns:
+        The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
+        last iterate and x0, and of these the finite one.
+    """
+    x0 = tree(x0, "x0")
+    parameters = _parameters(method, x0, given, minimize, messages.TRACED)
+    limit = most("max_gradients", max_gradients)
+    return _solve(function(fun), method, parameters, x0, several(args), whole(seed), limit)
+
+
+@spelled()
+def minimize_many(
+    fun: Callable[..., Any],
+    starts: Tree,
+    args: tuple[Any, ...] = (),
+    method: str = "auto",
+    seeds: Any = None,
+    max_gradients: Any = None,
+    **given: Unpack[Given],
+) -> Many:
+    """Run ``minimize`` from many starts, or with many seeds, in one compiled call.
+
+    Args:
+        fun: As for ``minimize``.
+        starts: Start points, stacked along a first axis; of length one to use one for all seeds.
+        args: As for ``minimize``, the same for all runs.
+        method: As for ``minimize``.
+        seeds: One per start, or any number for one start; 0, 1, 2, ... if not given.
+        max_gradients: As for ``minimize``, of each run.
+        **given: As for ``minimize``.
+
+    Returns:
+        All solutions, with a first axis, and the best: the lowest of the certified ones, or of all
+        where none is certified.
+
+    Raises:
+        ValueError: If the numbers of starts and seeds do not fit.
+    """
+    starts = tree(starts, "starts")
+    counts = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves(starts)}
+    if len(counts) != 1 or counts == {0}:
+        raise ValueError(
+            f"starts must be stacked along a first axis, got lengths {sorted(counts)}; "
+            "pass jax.tree.map(lambda *leaves: jnp.stack(leaves), x0, x1, ...)"
+        )
+    (count,) = counts
+    seeds = jnp.arange(count) if seeds is None else jnp.asarray(seeds)
+    if seeds.ndim != 1 or (count not in (1, seeds.size)):
+        raise ValueError(
+            f"seeds must be one per start, got shape {seeds.shape} for {count} starts; "
+            f"pass seeds=jnp.arange({count})"
+        )
+    if count != seeds.size:
+        starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
+    one = jax.tree.map(lambda u: u[0], starts)
+    parameters = _parameters(method, one, given, minimize_many, messages.MANY)
+    limit = most("max_gradients", max_gradients)
+    return _solve_many(function(fun), method, parameters, starts, several(args), seeds, limit)
+
+
+def _parameters(
+    method: str,
+    x: Tree,
+    given: Mapping[str, Any],
+    caller: Callable[..., Any],
+    elsewhere: Mapping[str, str],
+) -> Parameters:
+    """Give the parameters of a method that takes the function itself."""
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a function that is known from samples only: "
+            f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
+        )
+    return parameters_of(method, ops.size(x), fixed(given), caller, elsewhere)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _solve(
+    fun: Callable[..., Any], method: str, parameters: Parameters, x0: Tree, args: Any, seed: Any,
+    limit: Any,
+) -> Solution:  # fmt: skip
+    solver = find(method).solver
+    state = first_state(solver, parameters, x0, seed)
+
+    def value(x: Tree) -> Any:
+        return number(fun(x, *args), state.tolerance.dtype)
+
+    oracle = Oracle(value, jax.grad(value))
+    ran = drive(solver.phases, parameters, oracle, rest(state), limit)
+    x, here, there = ran.state.x, value(ran.state.x), value(x0)
+    ended = ran.finite & (ran.state.phase < 0)
+    keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
+    claim = evidence.read(ops, parameters, ran.state, ran.gradients - ran.began)
+    return Solution(
+        x=ops.switch(keep, x, x0),
+        fun=jnp.where(keep, here, there),
+        status=status(ran),
+        verdict=Verdict(*claim),
+        values=ran.values + 2,
+        gradients=ran.gradients,
+    )
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _solve_many(
+    fun: Callable[..., Any], method: str, parameters: Parameters, starts: Tree, args: Any,
+    seeds: Any, limit: Any,
+) -> Many:  # fmt: skip
+    def one(x: Tree, seed: Any) -> Solution:
+        return _solve(fun, method, parameters, x, args, seed, limit)
+
+    runs = jax.vmap(one)(starts, seeds)
+    value = jnp.where(jnp.isnan(runs.fun), jnp.inf, runs.fun)
+    among = jnp.where(runs.success.any(), jnp.where(runs.success, value, jnp.inf), value)
+    best = jnp.argmin(among)
+    return Many(runs, jax.tree.map(lambda leaf: leaf[best], runs))

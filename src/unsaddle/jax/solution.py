@@ -1,0 +1,46 @@
+"""What the public functions of this backend give back: pytrees of arrays, and their words."""
+
+from typing import Any, NamedTuple
+
+from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.evidence import Claim
+from unsaddle.core.outcome import BY_STATUS, STATUS, Outcome
+from unsaddle.jax.inputs import Tree
+
+
+class Verdict(Claim):
+    """What a search has shown: ``unsaddle.Certificate`` in the form of arrays."""
+
+    __slots__ = ()
+
+    def certificate(self) -> Certificate:
+        """Give the certificate that this is, once it has been computed."""
+        return certificate(self)
+
+
+class Solution(NamedTuple):
+    """Where a run ended, and what it has shown there; a pytree."""
+
+    x: Tree
+    fun: Any
+    status: Any  # 0 is success; the others as in ``unsaddle.minimize``
+    verdict: Verdict
+    values: Any  # how many of each were computed
+    gradients: Any
+
+    @property
+    def success(self) -> Any:
+        """Whether a certificate holds at x."""
+        return self.status == STATUS[Outcome.CERTIFIED]
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, once it has been computed; of one run, not of a batch."""
+        return BY_STATUS[int(self.status)]
+
+
+class Many(NamedTuple):
+    """All runs of a batch, and the best of them."""
+
+    all: Solution
+    best: Solution

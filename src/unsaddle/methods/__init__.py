@@ -1,0 +1,1 @@
+"""The table of methods, and how theory sets their parameters."""

@@ -1,0 +1,163 @@
+"""The words in which a caller says what is known of the function and what is asked for."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypedDict, TypeVar, get_args, is_typeddict
+
+F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Constants(TypedDict, total=False):
+    """The same words with the same meaning on every front end."""
+
+    tol: float
+    """Gradient norm to reach, eps; 1e-5 if not given, 1e-2 where gradients are of samples."""
+    curvature_tol: float | None
+    """Curvature to certify, gamma: lambda_min > -gamma. sqrt(rho tol) if not given; where rho is
+    measured, between 1e-4 and 1e-2 of the curvature met at x."""
+    failure_probability: float
+    """Chance of a false certificate over the whole run, delta; 1e-3 if not given."""
+    smoothness: float | None
+    """Bound on the Hessian's norm, l."""
+    hessian_lipschitz: float | None
+    """Lipschitz constant of the Hessian, rho."""
+    decrease_available: float | None
+    """Bound on f(x0) - min f, Delta_f; pgd, pagd and the preset "printed" need it."""
+
+
+class SampledConstants(Constants, total=False):
+    """The words for a function that is a mean over samples."""
+
+    stochastic_smoothness: float
+    """Bound on the norm of every single sample's Hessian, lt."""
+    variance: float
+    """Of the gradient of one sample, sigma^2: the mean of |g(x; theta) - g(x)|^2."""
+    preset: str
+    """``practical``, or ``printed`` for the parameters of the papers."""
+
+
+class Hyperparameters(TypedDict, total=False):
+    """Single hyperparameters of a descent, an escape or both, in place of theory's."""
+
+    batch: int
+    check_batch: int
+    checks: int
+    coarsest: float
+    decrease: float
+    enough: float
+    fall: float
+    finest: float
+    friction: float
+    length: float
+    nce_curvature: float
+    nce_length: float
+    noise: float
+    probes: int
+    quantile: float
+    radius: float
+    reach: float
+    search_batch: int
+    search_friction: float
+    search_momentum: float
+    search_step: float
+    soon: float
+    start: float
+    step: float
+    stretch: float
+    window: float
+
+
+class Given(Constants, Hyperparameters):
+    """All that a caller may give by name."""
+
+
+class SampledGiven(SampledConstants, Hyperparameters):
+    """All that a caller may give by name where gradients are of samples."""
+
+
+DEFAULTS: dict[str, Any] = {"tol": 1e-5, "failure_probability": 1e-3, "preset": "practical"}
+
+
+def words_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Give the constants that ``**given: Unpack[...]`` stands for in a signature, with types."""
+    kinds = [each.annotation for each in signature(function).parameters.values()]
+    typed = [annotations for kind in kinds for annotations in map(_annotations, get_args(kind))]
+    words = {word: kind for annotations in typed for word, kind in annotations.items()}
+    return {
+        word: kind for word, kind in words.items() if word not in Hyperparameters.__annotations__
+    }
+
+
+def _annotations(typed: Any) -> dict[str, Any]:
+    return typed.__annotations__ if is_typeddict(typed) else {}
+
+
+def spelled(**defaults: Any) -> Callable[[F], F]:
+    """Spell the words of ``**given: Unpack[...]`` out in a function's signature, for ``help``."""
+    known = {**DEFAULTS, **defaults}
+
+    def spell(function: F) -> F:
+        own = [*signature(function).parameters.values()]
+        kind = Parameter.KEYWORD_ONLY
+        words = [
+            Parameter(word, kind, default=known.get(word), annotation=annotation)
+            for word, annotation in words_of(function).items()
+        ]
+        rest = [Parameter("options", Parameter.VAR_KEYWORD, annotation=float)]
+        function.__signature__ = Signature(own[:-1] + words + rest)  # type: ignore[attr-defined]
+        return function
+
+    return spell
+
+
+POSITIVE = (lambda v: v is not True and 1e-50 <= v <= 1e50, "a finite number > 0, 1e-50 to 1e50")
+EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "failure_probability": (lambda v: 0 < v <= 1, "a number in (0, 1], such as 1e-3"),
+    "n": (lambda v: isinstance(v, Integral) and int(v) >= 1, "an integer >= 1, such as x0.size"),
+    "decrease_available": (POSITIVE[0], f"{POSITIVE[1]}: f(x0) minus a lower bound of f"),
+    "variance": (lambda v: v >= 0, "a finite number >= 0: sigma squared"),
+    "friction": (lambda v: 0 <= v <= 1, "a number in [0, 1]"),
+    "energy_constant": (lambda v: v >= 384 ** (1 / 7), "a number >= 384 ** (1 / 7)"),
+    "printed": (lambda v: v in (0, 1), "True or False"),
+}
+
+
+def check(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Check words that formulas take, and give them as Python numbers."""
+    for word, value in words.items():
+        holds, expected = EXPECTED.get(word, POSITIVE)
+        if not (isinstance(value, Real) and holds(value) and isfinite(value)):
+            raise ValueError(f"{word}={value!r} was passed, expected {expected}")
+    ell, rho = words.get("smoothness", inf), words.get("hessian_lipschitz", 1.0)
+    for word, most in {"tol": ell * ell / rho, "curvature_tol": ell}.items():
+        if words.get(word, 0.0) > most:
+            raise ValueError(
+                f"{word}={words[word]!r} was passed, expected at most {most!r}: above it the "
+                "curvature allowed exceeds smoothness and any stationary point qualifies; "
+                f"pass {word}={most!r}, or stop as soon as the gradient is small enough"
+            )
+    return {w: (int if w in ("n", "printed") else float)(v) for w, v in words.items()}
+
+
+def checked(formula: Callable[P, T]) -> Callable[P, T]:
+    """Check the words, hand them on as Python numbers, and spell them out in the signature."""
+    own = signature(formula)
+    words = [
+        Parameter(w, Parameter.KEYWORD_ONLY, annotation=t) for w, t in words_of(formula).items()
+    ]
+    words += [each for each in own.parameters.values() if each.kind is each.KEYWORD_ONLY]
+    explicit = own.replace(parameters=words)
+
+    @wraps(formula)
+    def call(*args: P.args, **words: P.kwargs) -> T:
+        explicit.bind(*args, **words)
+        words.update(check(words))
+        return formula(*args, **words)
+
+    call.__signature__ = explicit  # type: ignore[attr-defined]
+    return call

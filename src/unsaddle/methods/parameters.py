@@ -1,0 +1,272 @@
+"""From what is known of a function to the parameters of each method: one function a method.
+
+The formulas are in ``theory.py``, ``neon_theory.py`` and ``stochastic_theory.py``; here they are
+put into the settings of the parts.
+"""
+
+from collections.abc import Callable
+from math import ceil, inf, sqrt
+from typing import Any, NamedTuple
+
+from unsaddle.core.kernel import Parameters
+from unsaddle.descents.agd import agd
+from unsaddle.descents.gd import gd
+from unsaddle.descents.lbfgs import lbfgs
+from unsaddle.descents.parameter_free_agd import parameter_free_agd
+from unsaddle.descents.psgd import psgd
+from unsaddle.descents.sgd import sgd
+from unsaddle.escapes import krylov
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.nc import nc
+from unsaddle.escapes.neon import neon
+from unsaddle.escapes.never import never
+from unsaddle.escapes.perturbation import perturbation
+from unsaddle.escapes.snc import snc
+from unsaddle.methods import neon_theory, stochastic_theory, theory
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    enough: float = 0.5  # of gamma, (0, 1]: the share that the theorems of the papers find
+    finest: float = 1e-4  # of the largest curvature, (0, 1): the gamma to certify if none is given
+    accuracy: float = 4.0  # of the error of a minibatch gradient, above 1: how far tol is above it
+
+
+TUNING = Tuning()
+
+
+class Problem(NamedTuple):
+    """What is known of the function, and what is asked for; zero where it is not known."""
+
+    n: int
+    tol: float  # eps
+    failure_probability: float  # delta
+    curvature_tol: float = 0.0  # gamma, if it is given
+    smoothness: float = 0.0  # l
+    hessian_lipschitz: float = 0.0  # rho
+    decrease_available: float = 0.0  # Delta_f
+    stochastic_smoothness: float = 0.0  # lt
+    variance: float = 0.0  # sigma^2
+    printed: bool = False  # whether a stochastic method is to be as printed
+    data: int = 0  # samples that there are in all, if they are given
+
+    @property
+    def gamma(self) -> float:
+        """The curvature to certify: as given, or sqrt(rho eps), or zero if rho is not known."""
+        return self.curvature_tol or sqrt(self.hessian_lipschitz * self.tol)
+
+    def measured(self) -> krylov.Settings:
+        """Settings of a search that measures what it is not told: a proof, above all."""
+        return krylov.Settings(
+            enough=TUNING.enough,
+            finest=0.0 if self.hessian_lipschitz else TUNING.finest,
+            curvature_tol=self.curvature_tol,
+            failure_probability=self.failure_probability,
+            smoothness=self.smoothness,
+            hessian_lipschitz=self.hessian_lipschitz,
+        )
+
+    def proof(self) -> krylov.Settings:
+        """Settings of the proof of a method that knows its gamma."""
+        return self._replace(curvature_tol=self.gamma).measured()
+
+    def finding(self) -> dict[str, Any]:
+        """The words of one search for gamma: its eps is the one whose sqrt(rho eps) is gamma."""
+        words: dict[str, Any] = {
+            "smoothness": self.smoothness,
+            "hessian_lipschitz": self.hessian_lipschitz,
+            "tol": self.gamma**2 / self.hessian_lipschitz,
+            "n": self.n,
+        }
+        risk = self.failure_probability
+        if self.decrease_available:
+            whole: dict[str, Any] = {"decrease_available": self.decrease_available}
+            whole["failure_probability"] = risk
+            risk = theory.pgd_nc(**words, **whole).failure_probability
+        return {**words, "failure_probability": min(risk, 1.0)}
+
+    def run(self) -> dict[str, Any]:
+        """The words of a whole run."""
+        names = ("smoothness", "hessian_lipschitz", "tol", "n", "failure_probability")
+        return {name: getattr(self, name) for name in (*names, "decrease_available")}
+
+    def jump(self) -> dict[str, Any]:
+        """What the searches of the papers share: the jump, and what they have to know."""
+        tol = self.gamma**2 / self.hessian_lipschitz
+        jump = theory.jump(hessian_lipschitz=self.hessian_lipschitz, tol=tol)
+        return {
+            "length": jump.length,
+            "decrease": jump.decrease,
+            "curvature_tol": self.gamma,
+            "failure_probability": self.failure_probability,
+            "smoothness": self.smoothness,
+            "hessian_lipschitz": self.hessian_lipschitz,
+        }
+
+
+Theory = Callable[[Problem], Parameters]
+
+
+def _whole(q: Problem, tolerance: float, descent: Any, escape: Any, proof: Any) -> Parameters:
+    """Add the target: what a certificate is to say, and how sure it is to be."""
+    return Parameters(tolerance, descent, escape, proof, q.gamma, q.failure_probability)
+
+
+def pgd_nc(q: Problem) -> Parameters:
+    """Gradient descent with step 1/l, and Proposition "NC-finding"."""
+    found, step = theory.nc_finding(**q.finding()), 1 / q.smoothness
+    escape = nc.settings(
+        search_step=step,
+        radius=found.radius,
+        window=found.window,
+        enough=TUNING.enough,
+        **q.jump(),
+    )
+    return _whole(q, q.tol, gd.settings(step=step), escape, q.proof())
+
+
+def ancgd(q: Problem) -> Parameters:
+    """Accelerated descent, and Proposition "ANC-finding"."""
+    found = theory.anc_finding(**q.finding())
+    escape = anc.settings(
+        search_step=found.step,
+        search_friction=found.friction,
+        radius=found.radius,
+        window=found.window,
+        enough=TUNING.enough,
+        **q.jump(),
+    )
+    return _whole(q, q.tol, _accelerated(found), escape, q.proof())
+
+
+def pgd(q: Problem) -> Parameters:
+    """Jin et al. (2017)."""
+    found = theory.pgd(**q.run())
+    escape = perturbation.settings(found.radius, window=found.steps, decrease=found.decrease)
+    return _whole(q, found.tolerance, gd.settings(step=found.step), escape, q.proof())
+
+
+def pagd(q: Problem) -> Parameters:
+    """Jin et al. (2018)."""
+    found = theory.pagd(**q.run())
+    escape = perturbation.settings(found.radius, window=found.steps, decrease=found.energy_quantum)
+    return _whole(q, q.tol, _accelerated(found), escape, q.proof())
+
+
+def neon_gd(q: Problem) -> Parameters:
+    """Gradient descent with step 1/l, and NEON."""
+    return _whole(q, q.tol, gd.settings(step=1 / q.smoothness), _neon(q, False), q.proof())
+
+
+def neon_agd(q: Problem) -> Parameters:
+    """Accelerated descent, and NEON+."""
+    descent = _accelerated(theory.anc_finding(**q.finding()))
+    return _whole(q, q.tol, descent, _neon(q, True), q.proof())
+
+
+def _neon(q: Problem, accelerated: bool) -> Any:
+    found = neon_theory.neon(
+        smoothness=q.smoothness,
+        hessian_lipschitz=q.hessian_lipschitz,
+        curvature_tol=q.gamma,
+        failure_probability=q.finding()["failure_probability"],
+        n=q.n,
+        accelerated=accelerated,
+    )
+    return neon.settings(**found._asdict(), **q.jump())
+
+
+def agd_lanczos(q: Problem) -> Parameters:
+    """Accelerated descent, and Lanczos for gamma."""
+    descent = _accelerated(theory.anc_finding(**q.finding()))
+    return _whole(q, q.tol, descent, q.proof(), q.proof())
+
+
+def _accelerated(found: Any) -> Any:
+    return agd.settings(**{name: getattr(found, name) for name in agd.settings._fields})
+
+
+def auto(q: Problem) -> Parameters:
+    """Nothing has to be known; what is given is a lower bound of what is measured."""
+    return _whole(q, q.tol, lbfgs.settings(), q.measured(), q.measured())
+
+
+def agd_auto(q: Problem) -> Parameters:
+    """Nothing has to be known; there is no proof behind a search that proves by itself."""
+    return _whole(q, q.tol, parameter_free_agd.settings(), q.measured(), None)
+
+
+def sgd_nc(q: Problem) -> Parameters:
+    """Theorem "PSGD+SNC-full" as printed, or what ``stochastic_theory.py`` derives instead."""
+    return (_sgd_nc_printed if q.printed else _sgd_nc_practical)(q)
+
+
+def _sgd_nc_printed(q: Problem) -> Parameters:
+    more: dict[str, Any] = {
+        "stochastic_smoothness": q.stochastic_smoothness,
+        "variance": q.variance,
+    }
+    found = theory.sgd_nc(**q._replace(tol=q.gamma**2 / q.hessian_lipschitz).run(), **more)
+    batch = theory.sgd_nc(**q.run(), **more).descent_batch
+    own = {"start": 0.0, "noise": found.radius, "soon": inf, "probes": 1, "stretch": 0.0}
+    return _sampled(q, found, own, batch)
+
+
+def _sgd_nc_practical(q: Problem) -> Parameters:
+    tuning = stochastic_theory.TUNING
+    found = stochastic_theory.snc_finding(
+        smoothness=q.smoothness,
+        stochastic_smoothness=q.stochastic_smoothness,
+        hessian_lipschitz=q.hessian_lipschitz,
+        curvature_tol=q.gamma,
+        failure_probability=q.failure_probability,
+        n=q.n,
+    )
+    own = {
+        "start": 1.0,
+        "noise": found.noise,
+        "soon": tuning.soon,
+        "probes": found.probes,
+        "stretch": tuning.stretch,
+    }
+    return _sampled(q, found, own, ceil(q.variance * (TUNING.accuracy / q.tol) ** 2))
+
+
+def _sampled(q: Problem, found: Any, own: dict[str, Any], batch: int) -> Parameters:
+    checks = stochastic_theory.TUNING.checks
+    escape = snc.settings(
+        search_step=1 / q.smoothness,
+        radius=found.radius,
+        window=found.window,
+        search_batch=_within(q, found.batch),
+        checks=checks,
+        check_batch=_within(q, ceil((4 * q.stochastic_smoothness / q.gamma) ** 2 / checks)),
+        quantile=stochastic_theory.quantile(checks, q.failure_probability),
+        enough=stochastic_theory.TUNING.enough,
+        **q.jump(),
+        **own,
+    )
+    descent = sgd.settings(step=1 / q.smoothness, batch=_within(q, max(1, batch)))
+    share = 1.0 if q.data else 0.5  # else half of gamma and of delta goes to what was not sampled
+    gamma, delta = share * q.gamma, share * q.failure_probability
+    proof = q._replace(curvature_tol=gamma, failure_probability=delta).proof()
+    samples = q.data or stochastic_theory.concentrated(q.stochastic_smoothness, gamma, delta, q.n)
+    return Parameters(0.75 * q.tol, descent, escape, proof, gamma, delta, samples)
+
+
+def _within(q: Problem, batch: int) -> int:
+    """No batch is larger than the data."""
+    return min(batch, q.data) if q.data else batch
+
+
+def perturbed_sgd(q: Problem) -> Parameters:
+    """Jin et al. (2021) as printed, else with the logarithmic factor iota set to 1."""
+    found = theory.psgd(
+        **(q if q.printed else q._replace(decrease_available=1.0)).run(),
+        variance=q.variance,
+        stochastic_smoothness=q.stochastic_smoothness,
+        constant=1.0 if q.printed else 1e-9,
+    )
+    descent = psgd.settings(step=found.step, radius=found.radius, batch=1)
+    return _whole(q, q.tol, descent, never.settings(), None)

@@ -1,0 +1,237 @@
+"""The table of methods: name -> descent x escape, in the manner of Table 1 of Zhang & Li (2021)."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from math import inf
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Unpack
+
+from unsaddle import messages
+from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
+from unsaddle.descents.agd import agd
+from unsaddle.descents.gd import gd
+from unsaddle.descents.lbfgs import lbfgs
+from unsaddle.descents.parameter_free_agd import parameter_free_agd
+from unsaddle.descents.psgd import psgd
+from unsaddle.descents.sgd import sgd
+from unsaddle.escapes import krylov
+from unsaddle.escapes.adaptive_anc import adaptive_anc
+from unsaddle.escapes.anc import anc
+from unsaddle.escapes.lanczos import lanczos
+from unsaddle.escapes.nc import nc
+from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon_plus import neon_plus
+from unsaddle.escapes.never import never
+from unsaddle.escapes.perturbation import perturbation
+from unsaddle.escapes.proof import SEARCHES, proof
+from unsaddle.escapes.snc import snc
+from unsaddle.methods import parameters, stochastic_theory
+from unsaddle.methods.constants import DEFAULTS, SampledConstants, check
+from unsaddle.methods.parameters import Problem, Theory
+
+SMOOTH = ("smoothness", "hessian_lipschitz")
+SAMPLED = (*SMOOTH, "stochastic_smoothness", "variance")
+PRESETS = {"practical": False, "printed": True}
+
+
+class Method(NamedTuple):
+    """One line of the table."""
+
+    descent: Part
+    escape: Part
+    proof: Part | None  # behind the escape's own test
+    theory: Theory
+    constants: tuple[str, ...]
+    parts: str
+    oracle: str
+    rate: str
+    source: str
+
+    @property
+    def solver(self) -> Solver:
+        """The phases of all parts, ready to run."""
+        escape = self.escape if self.proof is None else then(self.escape, self.proof)
+        return compose(self.descent, escape)
+
+    @property
+    def unproved(self) -> Solver:
+        """The same without a proof, where samples are the caller's: nobody knows how many."""
+        return compose(self.descent, self.escape)
+
+    @property
+    def options(self) -> list[str]:
+        """The names of the hyperparameters of both parts."""
+        parts: Any = (self.descent.settings, self.escape.settings)
+        return [*dict.fromkeys(name for part in parts for name in part._fields)]
+
+    def from_theory(
+        self, *, n: int, data: int = 0, **constants: Unpack[SampledConstants]
+    ) -> Parameters:
+        """Give the parameters of theory for a function with the given constants.
+
+        With ``decrease_available`` a search of the paper's methods may fail with the probability
+        that their theorems grant it, without it with ``failure_probability``.
+
+        Args:
+            n: Number of variables.
+            data: Samples that there are in all, if they are given.
+            **constants: What is known of the function, and what is asked for.
+
+        Returns:
+            The parameters of the descent, of the escape and of the proof.
+
+        Raises:
+            ValueError: If a constant is missing or out of range; the message names it.
+        """
+        given = {**DEFAULTS, **constants}
+        preset = given.pop("preset")
+        if preset not in PRESETS:
+            raise ValueError(f"preset {preset!r} is unknown; {messages.nearest(preset, PRESETS)}")
+        target = ("tol", "failure_probability")  # which cannot be left open
+        known = {k: v for k, v in given.items() if v is not None or k in target}
+        needed = self.constants + ("decrease_available",) * PRESETS[preset]
+        missing = [name for name in needed if name not in known]
+        if missing:
+            messages.require(missing, self.constants != SAMPLED)
+        return self.theory(Problem(n=n, data=data, printed=PRESETS[preset], **check(known)))
+
+
+# fmt: off
+METHODS: dict[str, Method] = {
+    "auto": Method(
+        lbfgs, lanczos, adaptive_anc, parameters.auto, (),
+        "L-BFGS x Lanczos, nothing to know", "gradient, value", "none proven for the descent",
+        "Liu & Nocedal (1989), Lanczos (1950), and this package",
+    ),
+    "agd-auto": Method(
+        parameter_free_agd, adaptive_anc, None, parameters.agd_auto, (),
+        "parameter-free accelerated descent x accelerated negative curvature finding",
+        "gradient, value", "proven for the descent alone",
+        "Marumo & Takeda (2024), Zhang & Li (2021), and this package",
+    ),
+    "pgd": Method(
+        gd, perturbation, proof, parameters.pgd, (*SMOOTH, "decrease_available"),
+        "gradient descent x uniform perturbation", "gradient, value at the test",
+        "log^4(n) / eps^2", "Jin, Ge, Netrapalli, Kakade & Jordan (2017)",
+    ),
+    "pagd": Method(
+        agd, perturbation, proof, parameters.pagd, (*SMOOTH, "decrease_available"),
+        "accelerated descent + NCE x uniform perturbation", "gradient, value",
+        "log^6(n) / eps^1.75", "Jin, Netrapalli & Jordan (2018)",
+    ),
+    "pgd+nc": Method(
+        gd, nc, proof, parameters.pgd_nc, SMOOTH,
+        "gradient descent x negative curvature finding", "gradient, value at the jump",
+        "log(n) / eps^2", "Zhang & Li (2021), Algorithms 1 and 5",
+    ),
+    "ancgd": Method(
+        agd, anc, proof, parameters.ancgd, SMOOTH,
+        "accelerated descent + NCE x accelerated negative curvature finding", "gradient, value",
+        "log(n) / eps^1.75", "Zhang & Li (2021), Algorithms 2 and 6",
+    ),
+    "neon": Method(
+        gd, neon, proof, parameters.neon_gd, SMOOTH,
+        "gradient descent x NEON", "gradient, value at the jump", "log(n) / eps^2",
+        "Xu, Jin & Yang (2018), our reconstruction",
+    ),
+    "neon+": Method(
+        agd, neon_plus, proof, parameters.neon_agd, SMOOTH,
+        "accelerated descent + NCE x NEON+", "gradient, value", "log(n) / eps^1.75",
+        "Xu, Jin & Yang (2018), our reconstruction",
+    ),
+    "agd+lanczos": Method(
+        agd, lanczos, adaptive_anc, parameters.agd_lanczos, SMOOTH,
+        "accelerated descent + NCE x Lanczos", "gradient, value", "log(n) / eps^1.75",
+        "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
+    ),
+}
+
+STOCHASTIC: dict[str, Method] = {
+    "psgd": Method(
+        psgd, never, None, parameters.perturbed_sgd, SAMPLED,
+        "stochastic gradient descent with noise at every step", "sampled gradient",
+        "log^15(n) / eps^4", "Jin, Netrapalli, Ge, Kakade & Jordan (2021)",
+    ),
+    "sgd+nc": Method(
+        sgd, snc, SEARCHES["lanczos"], parameters.sgd_nc, SAMPLED,
+        "stochastic gradient descent x stochastic negative curvature finding",
+        "sampled gradient, same sample twice", "log^2(n) / eps^4",
+        "Zhang & Li (2021), Algorithms 3 and 8",
+    ),
+}
+# fmt: on
+
+
+def find(method: str) -> Method:
+    """Look a method up by name; a ValueError names the nearest if there is none."""
+    known = METHODS | STOCHASTIC
+    if not isinstance(method, str):
+        raise ValueError(f"method must be a name, got {method!r}; the known ones are {[*known]}")
+    if method in known:
+        return known[method]
+    raise ValueError(f"method {method!r} is unknown; {messages.nearest(method, known)}")
+
+
+def parameters_of(
+    method: str,
+    n: int,  # number of variables
+    given: Mapping[str, Any],  # constants and hyperparameters, by name
+    caller: Callable[..., Any],  # the public function that was called with them
+    elsewhere: Mapping[str, str],  # words of other packages, with what to say of them
+    data: int = 0,  # samples that there are in all, if they are given
+) -> Parameters:
+    """Give a method's parameters by theory, and in their place what was given by name."""
+    line, words = find(method), SampledConstants.__annotations__
+    arguments = [*inspect.signature(caller).parameters][:-1]
+    constants = {k: v for k, v in given.items() if k in words and k in arguments}
+    options = {k: v for k, v in given.items() if k not in constants}
+    if options:
+        options = messages.recognise(options, method, line.options, arguments, _owners, elsewhere)
+    theory = line.from_theory(n=n, data=data, **constants)
+    return override(theory, options) if options else theory
+
+
+def _owners() -> dict[str, list[str]]:
+    """Give the methods that have each option."""
+    names = {option for line in METHODS.values() for option in line.options}
+    return {it: [name for name, line in METHODS.items() if it in line.options] for it in names}
+
+
+def override(parameters: Parameters, options: Mapping[str, Any]) -> Parameters:
+    """Replace single hyperparameters of the descent, the escape and its proof by name."""
+    descent, escape, proof = parameters.descent, parameters.escape, parameters.proof
+    owner = dict.fromkeys(escape._fields, escape) | dict.fromkeys(descent._fields, descent)
+    for name in options:
+        if name not in owner:
+            raise TypeError(f"option {name!r} is unknown; {messages.nearest(name, owner)}")
+    numbers = {name: _number(name, value, owner[name]) for name, value in options.items()}
+    if "checks" in numbers and "quantile" not in numbers:
+        checks, delta = int(numbers["checks"]), escape.failure_probability
+        numbers["quantile"] = stochastic_theory.quantile(checks, delta)
+
+    def replaced(part: Any) -> Any:
+        return part._replace(**{k: v for k, v in numbers.items() if k in part._fields})
+
+    return parameters._replace(
+        descent=replaced(descent),
+        escape=replaced(escape),
+        proof=replaced(proof) if type(proof) is type(escape) else proof,
+    )
+
+
+def _number(name: str, value: Any, settings: Any) -> float:
+    """Check one hyperparameter by what it means where it belongs."""
+    kind, measured = type(settings).__annotations__[name], isinstance(settings, krylov.Settings)
+    least = 2 if name == "checks" else 1
+    wants, holds = "a number >= 0", lambda v: v >= 0
+    if kind is int:
+        wants, holds = f"a whole number >= {least}", lambda v: least <= v < inf and v == int(v)
+    elif measured and name == "enough":
+        wants, holds = "a share of curvature_tol, at most 1", lambda v: 0 <= v <= 1
+    elif measured and name == "noise":
+        wants, holds = "a finite number >= 0, the share that is wrong", lambda v: 0 <= v < inf
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and holds(value)):
+        raise ValueError(f"option {name} must be {wants}, got {value!r}")
+    whole = kind is int or isinstance(value, Integral)
+    return int(float(value)) if whole else float(value)

@@ -1,0 +1,1 @@
+"""The NumPy backend: its operations, its loop and its public functions."""

@@ -1,0 +1,48 @@
+"""Checks of what a user passes: points and whole numbers."""
+
+from math import inf
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from unsaddle.numpy.ops import Vector
+
+
+def point(x0: Any, name: str = "x0") -> Vector:
+    """Check a start point and give it as a new float array."""
+    try:
+        given = np.asarray(x0)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a sequence of numbers: {error}") from error
+    if given.dtype.kind not in "fiu":
+        hints = {
+            "; stack real and imaginary parts": given.dtype.kind == "c",
+            "; pass the point of the result, result.x": hasattr(x0, "x"),
+            "; the function comes first, the point second": callable(x0),
+        }
+        hint = next((hint for hint, fits in hints.items() if fits), "")
+        raise TypeError(f"{name} must be real numbers, got dtype {given.dtype}{hint}")
+    if given.ndim == 0:
+        given = given.reshape(1)
+    if given.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {given.shape}; use .ravel()")
+    if given.size == 0:
+        raise ValueError(f"{name} is empty: give at least one number")
+    if not np.isfinite(given).all():
+        bad = int(np.argmin(np.isfinite(given)))
+        raise ValueError(f"{name} must be finite, got NaN or infinity at index {bad}")
+    return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
+
+
+def whole(name: str, number: Any, most: str = "") -> Any:
+    """Check a whole number >= 0."""
+    fits = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
+    if not fits or float(number) < 0 or not float(number).is_integer():
+        raise ValueError(f"{name} must be a whole number >= 0{most}, got {number!r}")
+    return number
+
+
+def most(name: str, number: Any) -> float:
+    """Check a budget: a whole number, or None for none."""
+    return inf if number is None else whole(name, number, " or None")

@@ -1,0 +1,262 @@
+"""``minimize``: SciPy's conventions, a second-order promise."""
+
+import contextlib
+import functools
+import inspect
+import math
+import os
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from unsaddle.core.kernel import Parameters
+from unsaddle.descents.external import Memory as External
+from unsaddle.descents.external import external
+from unsaddle.escapes import krylov
+from unsaddle.messages import ELSEWHERE, NO_FUNCTION, NOT_CALLED, refuse_words_of_scipy
+from unsaddle.methods.constants import DEFAULTS, Given, spelled
+from unsaddle.methods.table import STOCHASTIC, find, parameters_of
+from unsaddle.numpy.checkpoint import Checkpoint, copied
+from unsaddle.numpy.inputs import most, point, whole
+from unsaddle.numpy.loop import Run
+from unsaddle.numpy.ops import Vector, ops
+from unsaddle.numpy.oracle import Oracle
+from unsaddle.numpy.result import conclude, interim
+from unsaddle.numpy.starts import Starts, from_many
+
+
+@spelled()
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    method: str = "auto",
+    jac: Callable[..., Any] | bool | str | None = None,
+    *,
+    seed: int = 0,
+    max_gradients: int | None = None,
+    callback: Callable[..., Any] | None = None,
+    descent: Callable[[Vector], Any] | None = None,
+    starts: Starts | None = None,
+    state: Checkpoint | None = None,
+    **given: Unpack[Given],
+) -> OptimizeResult:
+    """Find a point with a small gradient and no negative curvature to speak of.
+
+    Args:
+        fun: The function ``fun(x, *args)``.
+        x0: Where to start; float32 stays float32, everything else becomes float64.
+        args: Further arguments of fun and jac.
+        method: A name from ``unsaddle methods``.
+        jac: The gradient; True if fun returns (value, gradient); or, if there is none, "3-point"
+            (the default), "2-point" or "cs" for differences of fun, which can certify less:
+            "2-point" takes half the values and certifies a gamma some twenty times as large.
+        seed: All randomness is a function of it.
+        max_gradients: The run stops before it takes more gradients than this.
+        callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
+            gradient with the iterate; StopIteration stops the run.
+        descent: Your own minimiser, ``descent(x)`` -> x, in place of the method's: it descends,
+            unsaddle escapes or certifies where it stops, until certified. For "auto" only; its own
+            calls are not counted.
+        starts: Start several times: how many (at x0, and at random points around it, at a distance
+            of about |x0|), the points, or a function that draws one from a generator (ten are
+            drawn). The lowest certified run is returned, all are in ``runs``.
+        state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
+        **given: Constants of the function and targets, see ``unsaddle.Constants``; and single
+            hyperparameters of the method, in place of theory's.
+
+    Returns:
+        SciPy's result: x, fun, jac, success, status, message, nfev, njev, nit; and ``outcome``,
+        ``certificate``, ``history``, ``best``, ``parameters`` and ``state``. ``success`` is True
+        only if a certificate holds at x.
+
+    Raises:
+        ValueError: If what is asked for does not go together.
+    """
+    whole("seed", seed)
+    if starts is not None and state is not None:
+        raise ValueError("starts and state do not go together: a state goes on from where it was")
+    if starts is not None:
+        words = {"args": args, "method": method, "jac": jac, "callback": callback}
+        delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
+        solve = functools.partial(minimize, fun, descent=descent, **words, **given)
+        return from_many(solve, point(x0), starts, seed, max_gradients, delta)
+    start, chosen = point(x0), find(method)
+    if method in STOCHASTIC:
+        raise ValueError(
+            f"method {method!r} takes a gradient that is known from samples only: "
+            "call unsaddle.minimize_stochastic instead"
+        )
+    if descent is not None:
+        if method != "auto":
+            raise ValueError(f"descent goes with method 'auto', got {method!r}")
+        chosen = chosen._replace(descent=external)
+    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
+    oracle = _oracle(fun, jac, args, start)
+    if oracle.noise:
+        parameters = _noisy(parameters, oracle.noise)
+    begun = chosen.solver.start(ops, parameters, start, int(seed))
+    descend = None if descent is None else _checked(descent, start)
+    limit = most("max_gradients", max_gradients)
+    run = Run(chosen.solver, parameters, begun, oracle, limit, adapted(callback), descend)
+    if state is not None:
+        resume(run, method, state)
+        x0 = run.state.x.copy()
+    return carried_out(run, method, x0)
+
+
+def carried_out(run: Run, method: str, start: Any) -> OptimizeResult:
+    """Run to the end; an exception of the user's function has the result so far as ``unsaddle``."""
+    try:
+        return conclude(run, run.go(), method, start)
+    except Exception as error:
+        with contextlib.suppress(AttributeError):  # the user's exception may take none
+            error.unsaddle = interim(run, method, start)  # type: ignore[attr-defined]
+        raise
+
+
+def scipy_method(
+    method: str = "auto", *misplaced: Any, **parameters: Any
+) -> Callable[..., OptimizeResult]:
+    """Give a method in the form that ``scipy.optimize.minimize(..., method=...)`` takes.
+
+    Args:
+        method: A name from ``unsaddle methods``; "auto" needs no parameters.
+        *misplaced: What comes if ``method=unsaddle.scipy_method`` is passed, which is an error.
+        **parameters: Arguments of ``unsaddle.minimize``, such as ``smoothness``; SciPy's own
+            ``tol`` and ``options`` come after them and win.
+
+    Returns:
+        A callable with SciPy's signature for custom methods; its option ``disp`` prints the end.
+
+    Raises:
+        TypeError: If it is passed to SciPy without being called.
+    """
+    if misplaced or callable(method):
+        raise TypeError(NOT_CALLED)
+    find(method)
+
+    def solve(
+        fun: Callable[..., Any],
+        x0: Any,
+        args: tuple[Any, ...] = (),
+        jac: Any = None,
+        hess: Any = None,
+        hessp: Any = None,
+        disp: Any = False,
+        **options: Any,
+    ) -> OptimizeResult:
+        refuse_words_of_scipy(options, minimize)
+        given = {k: v for k, v in {"jac": jac, **options}.items() if v is not None}
+        result = minimize(fun, x0, args, method, **{**parameters, **given})
+        if disp:
+            print(result.message)
+        return result
+
+    return solve
+
+
+def _oracle(fun: Any, jac: Any, args: Any, x0: Vector) -> Oracle:
+    """Check the functions that a caller passed, and put a guard around them."""
+    if fun is None:
+        raise TypeError(NO_FUNCTION)
+    if callable(args) or isinstance(args, str):
+        raise TypeError(f"args must be a tuple, got {args!r}: pass jac=... and method=... by name")
+    return Oracle(fun, jac, args if isinstance(args, tuple) else (args,), x0)
+
+
+def _noisy(parameters: Parameters, noise: float) -> Parameters:
+    """Tell a search that can use it how far the gradient is to be trusted."""
+    if not isinstance(parameters.escape, krylov.Settings):
+        raise TypeError(
+            "jac is missing: this method needs the gradient; for numerical ones use method='auto'"
+        )
+    escape = parameters.escape._replace(noise=max(noise, parameters.escape.noise))
+    proof = None if parameters.proof is None else parameters.proof._replace(noise=escape.noise)
+    return parameters._replace(escape=escape, proof=proof)
+
+
+def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector], Vector]:
+    """Check what the user's own minimiser returns."""
+    if not callable(descent):
+        raise TypeError(f"descent must be callable, got {type(descent).__name__}")
+
+    def call(x: Vector) -> Vector:
+        answer = point(descent(x), "what descent returned")
+        if answer.shape != x0.shape:
+            raise ValueError(f"descent returned {answer.size} numbers, expected {x0.size} like x0")
+        return answer
+
+    return call
+
+
+def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
+    """Go on from a checkpoint, if it fits the call."""
+    if not isinstance(checkpoint, Checkpoint):
+        path = isinstance(checkpoint, str | os.PathLike)
+        raise TypeError(
+            f"state must be a checkpoint, got {type(checkpoint).__name__}: "
+            f"pass state={'unsaddle.load(path)' if path else 'result.state'}"
+        )
+    if checkpoint.method != method:
+        raise ValueError(
+            f"state is of method {checkpoint.method!r}: pass method={checkpoint.method!r}"
+        )
+    kept, x0 = checkpoint.state.x, run.state.x
+    if kept.shape != x0.shape:
+        raise ValueError(f"state has {kept.size} variables and x0 has {x0.size}: pass the same x0")
+    if kept.dtype != x0.dtype:
+        raise ValueError(f"state is of {kept.dtype} and x0 of {x0.dtype}")
+    theirs = isinstance(checkpoint.state.descent, External)
+    if theirs != (run.descend is not None):
+        raise ValueError(
+            f"state is of a run {'with' if theirs else 'without'} descent=: "
+            f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
+        )
+    _same_promise(run, checkpoint)
+    run.take_up(copied(checkpoint.state), checkpoint.value, copied(checkpoint.gradient))
+    run.earlier, run.begun = checkpoint.gradients, -checkpoint.searched
+    run.best = copied(checkpoint.best)
+
+
+def _same_promise(run: Run, checkpoint: Checkpoint) -> None:
+    """Refuse a state whose certificate would promise something else than is asked for now."""
+    p = run.parameters
+    wanted = {
+        "tol": p.tolerance,
+        "curvature_tol": p.curvature_tol,
+        "failure_probability": p.failure_probability,
+    }
+    for name, now in wanted.items():
+        then = checkpoint._asdict()[name]
+        if then != now:
+            raise ValueError(
+                f"state is of a run with {name} {then:.3g}, and {now:.3g} is asked for: "
+                f"pass the same {name}, or start anew from result.x without state"
+            )
+
+
+def adapted(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:
+    """Call either kind of SciPy callback: ``callback(xk)`` or ``callback(intermediate_result)``."""
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    try:
+        modern = set(inspect.signature(callback).parameters) == {"intermediate_result"}
+    except ValueError:  # a builtin without a signature
+        modern = False
+
+    def call(run: Run) -> None:
+        x = run.state.x.copy()
+        if modern:
+            seen = (run.iterate[:2], run.best or (x, None))
+            known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
+            fun = known[0] if known else math.nan
+            callback(intermediate_result=OptimizeResult(x=x, fun=fun, nit=run.iterations))
+        else:
+            callback(x)
+
+    return call

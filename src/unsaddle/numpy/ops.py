@@ -1,0 +1,199 @@
+"""Vectors as one-dimensional float arrays, updated in place through BLAS; scalars as floats."""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from unsaddle.core.ops import Operations
+from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
+
+Vector = NDArray[np.floating]
+Block = Vector  # of two dimensions, a vector in every row
+Row = Vector
+T = TypeVar("T")
+C = TypeVar("C")
+
+
+def _blas(name: str) -> dict[int, Callable[..., Any]]:
+    """Give a routine of BLAS by the bytes that a number takes."""
+    (double,), (single,) = (blas.get_blas_funcs((name,), dtype=char) for char in "df")
+    return {8: double, 4: single}
+
+
+_AXPY, _SCAL, _DOT = _blas("axpy"), _blas("scal"), _blas("dot")
+_ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
+_TINY = {8: 2.0**-1022, 4: 2.0**-126}
+
+
+class NumpyOps:
+    """The operations of :class:`unsaddle.core.ops.Operations` on NumPy arrays."""
+
+    sqrt = staticmethod(math.sqrt)
+    log = staticmethod(math.log)
+    maximum = staticmethod(max)
+
+    def dot(self, x: Vector, y: Vector) -> float:
+        """Inner product."""
+        return _DOT[x.itemsize](x, y)
+
+    def norm(self, x: Vector) -> float:
+        """Euclidean length, of a vector or of a row."""
+        return math.sqrt(_DOT[x.itemsize](x, x))
+
+    def axpy(self, a: float, x: Vector, y: Vector) -> Vector:
+        """y + a x, in y's storage."""
+        return _AXPY[x.itemsize](x, y, x.size, a)
+
+    def scale(self, a: float, x: Vector) -> Vector:
+        """a x, in x's storage; of a block too."""
+        return _SCAL[x.itemsize](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
+
+    def times(self, a: float, x: Vector) -> Vector:
+        """a x, as a new vector."""
+        return _SCAL[x.itemsize](a, x.copy())
+
+    def add(self, x: Vector, a: float, y: Vector) -> Vector:
+        """x + a y, as a new vector."""
+        return _AXPY[x.itemsize](y, x.copy(), x.size, a)
+
+    def copy(self, x: Vector) -> Vector:
+        """Copy x."""
+        return x.copy()
+
+    def retain(self, gradient: Vector) -> Vector:
+        """A copy: a gradient is lent until the next query only."""
+        return gradient.copy()
+
+    def switch(self, condition: bool, x: Vector, y: Vector) -> Vector:
+        """The vector x where the condition holds, else y."""
+        return x if condition else y
+
+    def where(self, condition: bool, a: T, b: T) -> T:
+        """The scalar a where the condition holds, else b."""
+        return a if condition else b
+
+    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+        """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
+        return _stream(seed, episode, 0).standard_normal(like.shape).astype(like.dtype, copy=False)
+
+    def uniform(self, like: Vector, seed: int, episode: int) -> float:
+        """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+        return 1.0 - float(_stream(seed, episode, 1).random())
+
+    def finite(self, x: Vector) -> bool:
+        """Whether all numbers of x are finite."""
+        return bool(np.isfinite(x).all())
+
+    def size(self, x: Vector) -> int:
+        """How many numbers x has."""
+        return x.size
+
+    def roundoff(self, x: Vector) -> float:
+        """Unit roundoff of x's precision."""
+        return _ROUNDOFF[x.itemsize]
+
+    def tiny(self, x: Vector) -> float:
+        """Smallest normal number of x's precision."""
+        return _TINY[x.itemsize]
+
+    def vectors(self, x: Vector, count: int) -> Block:
+        """A block of so many vectors like x, all zero."""
+        return np.zeros((count, x.size), x.dtype)
+
+    def set_vector(self, block: Block, i: int, x: Vector) -> Block:
+        """The block with x in place i; consumes the block."""
+        block[i] = x
+        return block
+
+    def get_vector(self, block: Block, i: int) -> Vector:
+        """The vector in place i, to be read only."""
+        return block[i]
+
+    def inner_products(self, block: Block, count: int, x: Vector) -> Row:
+        """Inner products of x with the first vectors of a block, zero in the other places."""
+        products = np.zeros(len(block), x.dtype)
+        products[:count] = block[:count] @ x
+        return products
+
+    def combine(self, block: Block, count: int, weights: Row) -> Vector:
+        """Weighted sum of the first vectors of a block, as a new vector."""
+        return weights[:count] @ block[:count]
+
+    def scalars(self, like: Vector, count: int) -> Row:
+        """A row of so many scalars, all zero."""
+        return np.zeros(count, like.dtype)
+
+    def set_scalar(self, row: Row, i: int, a: float) -> Row:
+        """The row with a in place i; consumes the row."""
+        row[i] = a
+        return row
+
+    def get_scalar(self, row: Row, i: int) -> float:
+        """The scalar in place i."""
+        return row.item(i)
+
+    def repeat(self, count: int, body: Callable[[int, C], C], carry: C) -> C:
+        """carry <- body(j, carry) for j = 0, ..., count - 1."""
+        for j in range(count):
+            carry = body(j, carry)
+        return carry
+
+    def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: int) -> float:
+        """Gershgorin's bound by the first rows of a tridiagonal matrix; zero without rows."""
+        return gershgorin_bound(diagonal, offdiagonal, count)
+
+    def ritz(self, diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
+        """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+        return lowest_eigenpair(diagonal, offdiagonal, count)
+
+
+class CachingOps(NumpyOps):
+    """The operations for one run, which know the gradient that the user's function returned last.
+
+    They compute its norm once and never write into it, as the user may have kept it. Whoever
+    answers the queries calls ``lend`` with every gradient before telling it.
+    """
+
+    def __init__(self) -> None:
+        """Know no gradient yet."""
+        self._lent: Vector | None = None
+        self._norm = math.nan
+
+    def lend(self, gradient: Vector) -> float:
+        """|gradient|, which ``norm`` knows from now on."""
+        self._lent, self._norm = gradient, math.sqrt(_DOT[gradient.itemsize](gradient, gradient))
+        return self._norm
+
+    def give_back(self) -> None:
+        """Let go of the last gradient, so that there is room for the next."""
+        self._lent = None
+
+    def norm(self, x: Vector) -> float:
+        """Euclidean length, not computed again if it is known."""
+        return self._norm if x is self._lent else math.sqrt(_DOT[x.itemsize](x, x))
+
+    def axpy(self, a: float, x: Vector, y: Vector) -> Vector:
+        """y + a x, in y's storage unless that is the user's."""
+        return _AXPY[x.itemsize](x, y.copy() if y is self._lent else y, x.size, a)
+
+    def scale(self, a: float, x: Vector) -> Vector:
+        """a x, in x's storage unless that is the user's."""
+        if x is self._lent:
+            x = x.copy()
+        return _SCAL[x.itemsize](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
+
+    def retain(self, gradient: Vector) -> Vector:
+        """A copy if the storage is the user's."""
+        return gradient.copy() if gradient is self._lent else gradient
+
+
+def _stream(seed: int, episode: int, which: int) -> np.random.Generator:
+    return np.random.default_rng((seed, episode, which))
+
+
+ops = NumpyOps()
+_conforms: Operations[Vector] = ops  # pyright reports an operation that is missing or misspelt

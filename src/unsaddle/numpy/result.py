@@ -1,0 +1,230 @@
+"""From a run that ended to the result a user reads."""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable
+from textwrap import fill
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.evidence import evidence, read
+from unsaddle.core.kernel import State
+from unsaddle.core.outcome import STATUS, Outcome
+from unsaddle.core.phases import CERTIFIED
+from unsaddle.core.records import leaves, map_leaves
+from unsaddle.core.resolution import visible_change
+from unsaddle.core.session import NotFiniteError
+from unsaddle.escapes import krylov
+from unsaddle.numpy.checkpoint import Checkpoint, copied
+from unsaddle.numpy.inputs import point
+from unsaddle.numpy.loop import Best, EndError, Run
+from unsaddle.numpy.ops import Vector, ops
+
+IDLE = (
+    "The gradient is {:.3g} long where descent has stopped: give it a smaller tolerance of its own."
+)
+BACK = "What descent returned after a jump is no lower than where it had stopped before."
+SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
+NOISY = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
+FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
+UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
+NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
+LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
+CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    small: float = 1e-6  # length of x0, (0, 1): a step or a probe of the usual length is too long
+    fell: float = 1e-2  # of the first gradient, (0, 1): below it, jac cannot be all wrong
+    patience: int = 20  # gradients, 1 to 1000: so many without any descent are no accident
+
+
+TUNING = Tuning()
+
+BRIEF: dict[str, Callable[[Any], str]] = {  # how a field is printed
+    "message": str,
+    "certificate": str,
+    "history": lambda it: f"queries: {len(it.phase)}, with .phase, .value, .gradient_norm of each",
+    "best": lambda it: f"fun {it.fun:.6g} at best.x",
+    "parameters": lambda it: ", ".join(_settings(it)),
+    "runs": lambda it: ", ".join(run.outcome.name for run in it),
+}
+
+
+class Result(OptimizeResult):
+    """SciPy's result, printed so that it fits a screen."""
+
+    def __repr__(self) -> str:
+        """Give SciPy's list of fields, the long ones in brief."""
+        once = {"message": str(self.message).replace(f" {self.certificate}", "")}
+        fields = OptimizeResult({**self, **once})
+        brief = {name: fill(show(fields[name]), 80) for name, show in BRIEF.items() if name in self}
+        return repr(OptimizeResult({**fields, **brief}))
+
+
+class End(NamedTuple):
+    """How a run ended, and where."""
+
+    outcome: Outcome
+    at: Best
+    certificate: Certificate
+
+
+def conclude(run: Run, outcome: Outcome, method: str, start: Any) -> OptimizeResult:
+    """Settle what the run has shown, and at which point."""
+    searched, x = run.searched, run.state.x.copy()
+    shown = certificate(read(ops, run.parameters, run.state, searched), _noise(run))
+    value = math.nan
+    if outcome not in CUT_SHORT:
+        try:
+            value = run.value_at(x)
+        except NotFiniteError:
+            outcome = Outcome.NOT_FINITE
+        except (EndError, KeyboardInterrupt):
+            pass
+    at = Best(x, value)
+    if outcome in (*CUT_SHORT, Outcome.UNBOUNDED):
+        at = _lowest(run, outcome, start)
+    elif outcome is Outcome.STALLED and run.best is not None and run.best.fun < value:
+        fell = value - run.best.fun > visible_change(ops, x, value, value)
+        at = copied(run.best) if fell else at
+    if outcome is Outcome.NOT_FINITE or not np.array_equal(at.x, x):
+        shown = undecided(run)  # what was shown is not of this point
+    run.begun = run.oracle.gradients - searched  # reporting is no part of a search
+    return _result(run, method, start, End(outcome, at, shown))
+
+
+def _noise(run: Run) -> float:
+    """Give the relative error of a gradient that the search has counted with, or zero."""
+    settings = run.parameters.escape
+    return settings.noise if isinstance(settings, krylov.Settings) else 0.0
+
+
+def interim(run: Run, method: str, start: Any) -> OptimizeResult:
+    """Give what there is so far, without another call of the user's function."""
+    at = _lowest(run, Outcome.INTERRUPTED, start)
+    return _result(run, method, start, End(Outcome.INTERRUPTED, at, undecided(run)))
+
+
+def undecided(run: Run) -> Certificate:
+    """Give the certificate of a run that has shown nothing of the second order."""
+    gamma = run.parameters.curvature_tol or math.nan
+    return Certificate(None, gamma, 1.0, math.nan, None, 0, "")
+
+
+def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
+    outcome, (x, value), shown = end
+    shown = _with_share(run, shown, x, value)
+    best = run.best if run.best is not None and not run.best.fun > value else end.at
+    jac = _gradient(run, x)
+    said = str(shown) if shown.holds is not None else ""
+    says = (outcome.value, said, _advice(run, start, outcome, x))
+    return Result(
+        x=x,
+        fun=value,
+        jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
+        success=outcome is Outcome.CERTIFIED,
+        status=STATUS[outcome],
+        message=" ".join(filter(None, says)),
+        nfev=run.oracle.values,
+        njev=run.oracle.gradients,
+        nit=run.iterations,
+        outcome=outcome,
+        certificate=shown,
+        history=run.history,
+        best=best,
+        parameters=run.parameters,
+        state=_checkpoint(run, method),
+    )
+
+
+def _with_share(run: Run, shown: Certificate, x: Vector, value: float) -> Certificate:
+    """Say what the search has cost, and how far a numerical gradient is to be trusted."""
+    share = shown.gradients / max(run.earlier + run.oracle.gradients, 1)
+    note = shown.note
+    if run.oracle.noise and shown.holds is not None:
+        error = run.oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
+        beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
+        note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
+    return dataclasses.replace(shown, share=share, note=note)
+
+
+def _checkpoint(run: Run, method: str) -> Checkpoint:
+    """Keep what another call needs to go on; of a certified run nothing but where it ended."""
+    state, session, p = run.state, run.session, run.parameters
+    over, certified = state.phase < 0, state.phase == CERTIFIED
+    return Checkpoint(
+        method=method,
+        state=_without_blocks(state) if certified else state,
+        value=session.value,
+        gradient=None if over or session.gradient is None else session.gradient.copy(),
+        gradients=run.earlier + run.oracle.gradients,
+        searched=run.searched,
+        best=None if run.best is None or certified else copied(run.best),
+        tol=p.tolerance,
+        curvature_tol=p.curvature_tol,
+        failure_probability=p.failure_probability,
+    )
+
+
+def _gradient(run: Run, x: Vector) -> Vector | None:
+    """Give the gradient at x, if it was seen there or is kept by the search."""
+    known = [
+        (at.x, at.gradient)
+        for at in (run.iterate, run.lowest)
+        if at.gradient is not None and ops.norm(at.gradient) == at.norm
+    ]
+    if not math.isnan(read(ops, run.parameters, run.state, 0).gradient_norm):
+        known += [(run.state.x, evidence(ops, run.state).gradient)]
+    return next((g for at, g in known if np.array_equal(at, x)), None)
+
+
+def _without_blocks(state: State) -> State:
+    """Let go of all blocks of vectors, which a run that is certified does not need again."""
+
+    def shed(leaf: Any) -> Any:
+        return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
+
+    return map_leaves(shed, state)
+
+
+def _settings(parameters: Any) -> list[str]:
+    """Write every setting as name=value, but for those that are zero: not given, or off."""
+    own = parameters._replace(proof=None, proof_sample=0)
+    known = {name.rpartition(".")[2]: leaf for name, leaf in leaves(own)}
+    return [f"{name}={leaf:.3g}" for name, leaf in known.items() if leaf]
+
+
+def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
+    """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
+    norm, tolerance = run.iterate.norm, run.parameters.tolerance
+    if outcome is Outcome.STALLED and run.descend is not None:
+        return IDLE.format(norm) if norm > tolerance else BACK
+    size = ops.norm(point(start)) if outcome in LOST else 0.0
+    if 0 < size < TUNING.small:
+        return UNITS.format(size)
+    began = run.norms[0] if len(run.norms) > TUNING.patience else 0.0
+    if outcome is Outcome.STALLED and not run.oracle.noise and norm < TUNING.fell * began:
+        return FELL.format(began, norm, x.dtype, 2 * norm)
+    waits = outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > tolerance
+    climbs = waits and np.array_equal(x, np.ravel(start))
+    doubted = NOISY if run.oracle.noise else SUSPECT
+    return doubted if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
+
+
+def _lowest(run: Run, outcome: Outcome, start: Any) -> Best:
+    """Give the lowest point of a run cut short: of those with values, the iterate and x0."""
+    iterate = run.iterate.x
+    futile = outcome is Outcome.NOT_FINITE and not run.phases  # x0 itself is not to be had
+    if not (futile or outcome is Outcome.INTERRUPTED or run.oracle.together):
+        run.limit = math.inf
+        for x in (iterate, point(start)):
+            with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
+                run.value_at(x)
+    return copied(run.best or Best(iterate, math.nan))

@@ -1,0 +1,173 @@
+"""``minimize_stochastic``: as ``minimize``, where the gradient is known from samples only."""
+
+import dataclasses
+from collections.abc import Callable
+from math import nan
+from typing import Any, Unpack
+
+from scipy.optimize import OptimizeResult
+
+from unsaddle.certificate import Certificate
+from unsaddle.core.outcome import STATUS, Outcome
+from unsaddle.core.phases import GRADIENT
+from unsaddle.core.session import NotFiniteError, Query
+from unsaddle.messages import nearest
+from unsaddle.methods.constants import SampledGiven, spelled
+from unsaddle.methods.table import STOCHASTIC, parameters_of
+from unsaddle.numpy.checkpoint import Checkpoint
+from unsaddle.numpy.inputs import most, point, whole
+from unsaddle.numpy.loop import EndError, Run
+from unsaddle.numpy.minimize import adapted, carried_out, resume
+from unsaddle.numpy.ops import Vector, ops
+from unsaddle.numpy.result import CUT_SHORT
+from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
+
+BATCHES = ("batch", "search_batch", "check_batch")
+WORDS = {  # of an outcome's sentence, where gradients are known from samples
+    "max_gradients": "max_samples",
+    "hessian_lipschitz is too small, or the decrease is below what floating point can show": (
+        "hessian_lipschitz is off, or check_batch is too small to show the decrease"
+    ),
+}
+
+
+class SampledRun(Run):
+    """A run whose queries are of samples, counted one by one."""
+
+    oracle: SampledOracle
+    trouble = ""  # what was not finite
+
+    def value_at(self, x: Vector) -> float:
+        """NaN: there are no values."""
+        return nan
+
+    def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
+        """Give the mean over the sample that a query wants."""
+        if self.oracle.gradients + query.size > self.limit:
+            raise EndError(Outcome.BUDGET)
+        if query.needs & GRADIENT:
+            self.oracle.use(self.state.seed, query.first, query.size)
+        try:
+            return super().answer(point, query)
+        except NotFiniteError as error:
+            self.trouble = str(error)
+            raise
+
+
+@spelled(tol=1e-2)
+def minimize_stochastic(
+    grad: Callable[..., Any] | FiniteSum,
+    x0: Any,
+    sampler: Callable[..., Any] | None = None,
+    method: str = "sgd+nc",
+    *,
+    seed: int = 0,
+    max_samples: int | None = None,
+    callback: Callable[..., Any] | None = None,
+    state: Checkpoint | None = None,
+    **given: Unpack[SampledGiven],
+) -> OptimizeResult:
+    """Find a point with a small gradient and no negative curvature to speak of, from samples.
+
+    Args:
+        grad: ``grad(x, batch)``, the mean gradient over a batch of the sampler; or without a
+            sampler ``grad(x, rng)``, the gradient of one sample; or a ``FiniteSum``.
+        x0: Where to start.
+        sampler: ``sampler(rng, size)`` gives a batch of that many independent samples.
+        method: ``sgd+nc`` or ``psgd``.
+        seed: All randomness, of noise and samples, is a function of it.
+        max_samples: The run stops before it takes more gradients of single samples than this.
+        callback: As in ``minimize``.
+        state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
+        **given: Constants of the function and targets, see ``unsaddle.SampledConstants``; and
+            single hyperparameters of the method, in place of the preset's.
+
+    Returns:
+        The result of ``minimize``, with ``ndraw``, the samples drawn; ``njev`` counts the gradients
+        of single samples, ``fun`` is NaN. ``success`` is True only if a certificate holds at x and
+        the gradient is within tol there, both over all the data of a FiniteSum, else over fresh
+        samples in a number that the certificate accounts for.
+
+    Raises:
+        ValueError: If an argument is out of range; the message names it.
+    """
+    start = point(x0)
+    if isinstance(grad, FiniteSum) and sampler is not None:
+        raise ValueError(
+            "sampler was given beside a FiniteSum, which draws rows of its data by itself: "
+            "leave sampler out, or pass a function as grad"
+        )
+    if method not in STOCHASTIC:
+        raise ValueError(f"method {method!r} is unknown; {nearest(method, STOCHASTIC)}")
+    if method == "psgd" and max_samples is None:
+        raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
+    source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
+    words = {"tol": 1e-2, **given}
+    data = source.rows or 0
+    parameters = parameters_of(method, start.size, words, minimize_stochastic, {}, data)
+    for name in [name for name in BATCHES if name in given]:
+        source.check(int(given[name]))
+    whole("seed", seed)
+    limit, solver = most("max_samples", max_samples), STOCHASTIC[method].solver
+    begun, oracle = solver.start(ops, parameters, start, int(seed)), SampledOracle(source, start)
+    run = SampledRun(solver, parameters, begun, oracle, limit, adapted(callback))
+    if state is not None:
+        resume(run, method, state)
+    elif limit >= EXAMINED:
+        oracle.examine(start, int(seed) + 1)
+    return _judged(run, carried_out(run, method, start.copy()), float(words["tol"]))
+
+
+def _judged(run: SampledRun, result: OptimizeResult, tol: float) -> OptimizeResult:
+    """Say what a result over samples means for the function itself."""
+    result.ndraw = run.oracle.draws
+    claim, proved = result.certificate, bool(run.state.proving)
+    if result.outcome is Outcome.JUMP_FAILED:
+        claim = dataclasses.replace(
+            claim,
+            failure_probability=run.parameters.escape.failure_probability,
+            note=f"{claim.note} Upper end of Student's interval over "
+            f"{run.parameters.escape.checks} minibatches.".strip(),
+        )
+    elif proved and result.outcome not in CUT_SHORT:
+        claim = _widened(run, claim)
+        if claim.holds and not claim.gradient_norm <= tol:
+            claim = dataclasses.replace(
+                claim, holds=None, note=f"{claim.note} The gradient there is not within tol."
+            )
+        result.outcome = {
+            True: Outcome.CERTIFIED,
+            False: Outcome.NEGATIVE_CURVATURE,
+            None: Outcome.UNCERTIFIED,
+        }[claim.holds]
+    result.certificate = claim
+    result.success = result.outcome is Outcome.CERTIFIED
+    result.status = STATUS[result.outcome]
+    says = result.outcome.value
+    for exact_word, sampled_word in WORDS.items():
+        says = says.replace(exact_word, sampled_word)
+    shown = str(claim) if proved or claim.holds is not None else ""
+    result.message = " ".join(filter(None, (says, shown, run.trouble)))
+    return result
+
+
+def _widened(run: SampledRun, claim: Certificate) -> Certificate:
+    """Turn a certificate over a fixed sample into one of the function that it was drawn from."""
+    exact, many = run.oracle.source.rows is not None, run.parameters.proof_sample
+    error = 0.0 if exact else run.parameters.curvature_tol
+    curvature, gamma = claim.curvature + error, claim.curvature_tol + error
+    holds = claim.holds
+    if holds is False and not curvature <= -gamma / 2:
+        holds = None
+    whom = f"all {many} rows of the data" if exact else f"{many} fresh samples"
+    bound = "" if exact else ", and the matrix Bernstein inequality for the rest"
+    size = f"Over {whom}{bound}; |gradient| {claim.gradient_norm:.3g} over them."
+    return dataclasses.replace(
+        claim,
+        holds=holds,
+        curvature_tol=gamma,
+        failure_probability=min(1.0, claim.failure_probability * (1 if exact else 2)),
+        curvature=curvature,
+        direction=claim.direction if holds is False else None,
+        note=f"{claim.note} {size}".strip(),
+    )

@@ -1,0 +1,195 @@
+"""``Escape`` around any torch optimiser."""
+
+import inspect
+from typing import Any
+
+from unsaddle.certificate import Certificate
+from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, iterate
+from unsaddle.core.ops import Ops, Scalar
+from unsaddle.core.phases import CERTIFIED, GO, GRADIENT, START
+from unsaddle.core.session import Query
+from unsaddle.descents import wrapped
+from unsaddle.escapes.adaptive_anc import adaptive_anc
+from unsaddle.escapes.proof import without_dips
+from unsaddle.methods.search import around
+from unsaddle.torch import saved
+from unsaddle.torch.inputs import whole
+from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.optimizer import SessionOptimizer, log
+from unsaddle.torch.session import ParameterSession
+
+optim = torch.optim
+COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they minimise
+    optim.SGD, optim.Adam, optim.NAdam, optim.RAdam, optim.Adamax, optim.Adagrad, optim.Adadelta,
+    optim.RMSprop, optim.ASGD,
+)  # fmt: skip
+SEARCH = without_dips(adaptive_anc)
+QUIET = wrapped.Memory(inner=None, steps=0, armed=True)
+
+
+class Escape(SessionOptimizer):
+    """Any torch optimiser, and the escape of AGDAuto where that one would stay at a saddle.
+
+    Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
+    ``patience`` steps, without once exceeding twice that in between, it searches for negative
+    curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
+    loss is halved, and at last not taken: the parameters are then what they were, to the bit.
+    After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
+    place; otherwise it is kept. The next search waits until the gradient has been above
+    ``2 tol``. Every event is one line of the logger ``unsaddle``. A weight decay that the inner
+    optimiser adds to the gradient counts: gradient, jump and certificate are of the loss with it.
+    """
+
+    kept = (*SessionOptimizer.kept, "reset", "inner", "_asks")
+
+    def __init__(
+        self,
+        inner: torch.optim.Optimizer,
+        *,
+        tol: float = 1e-3,  # eps
+        patience: int = 10,
+        curvature_tol: float | None = None,  # gamma
+        failure_probability: float = 1e-3,  # delta
+        smoothness: float | None = None,  # l
+        hessian_lipschitz: float | None = None,  # rho
+        reset: bool = True,
+        seed: int = 0,
+    ) -> None:
+        """Wrap an optimiser.
+
+        Args:
+            inner: The optimiser to descend with.
+            tol: Gradient norm below which to search.
+            patience: For how many steps it must have been below.
+            curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met,
+                and at least 1e-3 of the curvature that is met.
+            failure_probability: Chance of a false certificate over the whole run.
+            smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
+            hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+            reset: Whether a jump resets the inner optimiser's state.
+            seed: All randomness is a function of it.
+
+        Raises:
+            TypeError: If inner is not a torch optimiser.
+            ValueError: If a number is out of range, or if inner maximises.
+        """
+        if not isinstance(inner, torch.optim.Optimizer) or isinstance(inner, SessionOptimizer):
+            raise TypeError(
+                f"inner must be a torch optimiser, got {type(inner).__name__}; "
+                "pass Escape(torch.optim.Adam(model.parameters()))"
+            )
+        if any(group.get("maximize") for group in inner.param_groups):
+            raise ValueError(
+                "inner has maximize=True, but an escape goes down: leave maximize out and let the "
+                "closure call (-loss).backward() and return -loss"
+            )
+        claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
+        known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz, "tol": tol}
+        parameters = around(whole("patience", patience, least=1), **claim, **known)
+        self.inner, self.reset = inner, reset
+        closure = inspect.signature(type(inner).step).parameters.get("closure")
+        self._asks = closure is not None and closure.default is inspect.Parameter.empty
+        super().__init__(inner.param_groups, inner.defaults, parameters, seed)
+        self.param_groups = inner.param_groups
+
+    def _solver(self) -> Solver:
+        step = Phase(iterate, GRADIENT, self._descend)
+        descent = Part({START: step, GO: step}, wrapped.Settings, lambda ops, x: QUIET)
+        return compose(descent, SEARCH)
+
+    @property
+    def name(self) -> str:
+        """What a saved state is of."""
+        return f"Escape({type(self.inner).__name__})"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give the state of both, tensors per parameter.
+
+        Returns:
+            A dictionary with the inner optimiser's under ``inner``.
+        """
+        packed = super().state_dict()
+        shown = None if self.certificate is None else {**vars(self.certificate)}
+        packed["param_groups"][0][saved.WORD] |= {"reset": self.reset, "certificate": shown}
+        return {**packed, "inner": self.inner.state_dict()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a saved state, with the settings that are in it; load the model first.
+
+        Args:
+            state_dict: What ``state_dict`` gave.
+
+        Raises:
+            ValueError: If it is not of an Escape.
+        """
+        numbers = saved.check(state_dict, self.name)
+        if "inner" not in state_dict:
+            raise ValueError("state_dict is not of an Escape: pass what its state_dict() returned")
+        super().load_state_dict({name: state_dict[name] for name in ("state", "param_groups")})
+        self.inner.load_state_dict(state_dict["inner"])
+        self.param_groups, self.reset = self.inner.param_groups, numbers["reset"]
+        shown = numbers["certificate"]
+        if shown is not None and self._session is not None:
+            way = shown["direction"] and [
+                u.to(p) for u, p in zip(shown["direction"], self._session.at, strict=True)
+            ]
+            self.certificate = Certificate(**{**shown, "direction": way})
+
+    def _descend(self, ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        """Descend by one step of the inner optimiser, unless it is time to search."""
+        norm = ops.norm(gradient)
+        quiet, due = wrapped.search_due(ops, p, s, norm)
+        if due:
+            log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
+        elif self._asks:
+            with torch.enable_grad():
+                self.inner.step(self._closure)  # type: ignore[arg-type]
+        else:
+            self.inner.step()
+        return wrapped.onward(ops, s._replace(descent=quiet), due)
+
+    def _require(self, query: Query, loss: Any) -> None:
+        """Ask for a closure where the inner optimiser needs one."""
+        if self._closure is None and self._asks:
+            raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
+        super()._require(query, loss)
+
+    def _decay(self) -> dict[torch.Tensor, float]:
+        """Give the weight decay of parameters for which the inner optimiser adds it to .grad."""
+        if not isinstance(self.inner, COUPLED):
+            return {}
+        return {
+            p: float(group["weight_decay"])
+            for group in self.param_groups
+            if group["weight_decay"] and not group.get("decoupled_weight_decay")
+            for p in group["params"]
+            if p.grad is not None
+        }
+
+    def _extra(self) -> float:
+        """wd/2 |x|^2, at the parameters."""
+        return sum(rate / 2 * ops.dot([p], [p]) for p, rate in self._decay().items())
+
+    def _gradient(self) -> Vector | None:
+        """g + wd x, at the parameters."""
+        gradient, decay = super()._gradient(), self._decay()
+        if gradient is None or self._session is None:
+            return None
+        return [
+            g.add(p, alpha=decay[p]) if p in decay else g
+            for p, g in zip(self._session.at, gradient, strict=True)
+        ]
+
+    def _jumped(self, session: ParameterSession) -> None:
+        """Log a jump, and forget what the inner optimiser knew of another place."""
+        super()._jumped(session)
+        if self.reset:
+            self.inner.state.clear()
+
+    def _end(self, session: ParameterSession) -> None:
+        """Log what a search has shown, and go on with the inner optimiser."""
+        self.certificate = self._read(session)
+        word = "certified" if session.state.phase == CERTIFIED else "stay"
+        log.info("%s %d: %s", word, session.state.episode, self.certificate)
+        session.state = wrapped.descend_again(session.parameters, session.state)
+        self._advance()

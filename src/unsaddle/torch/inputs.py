@@ -1,0 +1,95 @@
+"""What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
+
+from math import inf
+from numbers import Integral, Real
+from typing import Any
+
+from unsaddle.torch.ops import Vector, torch
+
+LARGEST = 1e38  # a precision has to reach this far
+
+
+def check_parameters(groups: list[dict[str, Any]]) -> None:
+    """Refuse parameters that no method can handle."""
+    params = [p for group in groups for p in group["params"]]
+    for p in params:
+        if not p.is_floating_point():
+            hint = "; use torch.view_as_real" if p.is_complex() else ""
+            raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
+        if torch.finfo(p.dtype).max < LARGEST:
+            raise TypeError(
+                f"parameters must be float64, float32 or bfloat16, got {p.dtype}, whose range is "
+                "too small: keep them in float32, model.float(), and use torch.autocast"
+            )
+    devices = sorted({str(p.device) for p in params})
+    if len(devices) > 1:
+        raise ValueError(
+            f"parameters must be on one device, got {', '.join(devices)}: "
+            "move the model with model.to(device) first"
+        )
+
+
+def listed(params: Any) -> list[Any]:
+    """Give parameters or groups as a list."""
+    if isinstance(params, torch.nn.Module):
+        name = type(params).__name__
+        raise TypeError(f"params must be parameters, got the module {name}: pass net.parameters()")
+    if isinstance(params, torch.Tensor):
+        raise TypeError("params must be a list of parameters, got a single tensor: pass [tensor]")
+    return [*params]
+
+
+def counted(params: Any) -> tuple[list[Any], int]:
+    """Give the parameters as groups or tensors, and how many numbers may move."""
+    groups = listed(params)
+    for group in groups:
+        extra = {*group} - {"params", "lr"} if isinstance(group, dict) else set()
+        if extra:
+            name = sorted(extra)[0]
+            raise ValueError(
+                f"{name} was given for one group, but it is a setting of the whole method: "
+                f"pass {name}= as an argument of the optimiser"
+            )
+    tensors = [p for group in groups for p in _tensors(group)]
+    return groups, max(1, sum(p.numel() for p in tensors if p.requires_grad))
+
+
+def _tensors(group: Any) -> list[torch.Tensor]:
+    """Give the tensors of a group, or of a bare (named) parameter; does not use up a generator."""
+    if isinstance(group, dict):
+        given = group["params"]
+        group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
+        return [p for each in group["params"] for p in _tensors(each)]
+    return [group[1] if isinstance(group, tuple) else group]
+
+
+def check_closure(closure: Any, instead: str) -> None:
+    """Refuse a closure that cannot be called."""
+    if not callable(closure):
+        raise TypeError(f"closure must be callable, got {type(closure).__name__}; {instead}")
+
+
+def gradient_of(params: Vector) -> Vector:
+    """Give the gradient as the parameters have it, zero where a parameter has none."""
+    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
+    if any(part.is_sparse for part in gradient):
+        raise TypeError(
+            "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
+        )
+    return gradient
+
+
+def whole(name: str, number: Any, least: int = 0) -> int:
+    """Check a whole number, such as a seed or a count."""
+    if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}; pass {name}=1")
+    return int(number)
+
+
+def rate(name: str, number: Any) -> float:
+    """Check a learning rate."""
+    plain = isinstance(number, Real) and not isinstance(number, bool)
+    single = isinstance(number, torch.Tensor) and number.numel() == 1
+    if not ((plain or single) and 0 <= float(number) < inf):
+        raise ValueError(f"{name} must be a finite number >= 0, got {number!r}; pass {name}=0.1")
+    return float(number)

@@ -1,0 +1,19 @@
+"""Every example on JAX: leaves the saddle where optax's own optimisers stay."""
+
+from examples.race_jax import RUNNERS, many, run
+from tests.docs.test_backend_docs import built, each_problem, leave_where_others_stay
+
+
+@each_problem
+def test_an_example(problem):
+    """``escape(optax.adam)`` and ``ancgd`` certify a minimum; sgd and adam end where they began."""
+    names = [*RUNNERS]
+    leave_where_others_stay(run, built(problem), names[:2], names[2:])
+
+
+def test_many_seeds():
+    problem = built("matrix_factorisation")
+    runs = many(problem, 16)
+    assert runs.all.success.all()
+    assert runs.all.gradients.max() < problem.gradients
+    assert runs.best.fun == runs.all.fun.min() < 1e-5

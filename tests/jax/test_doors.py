@@ -1,0 +1,36 @@
+"""Every method on many starts at once: all leave the saddle and end certified.
+
+The other doors, ``minimize`` and optax, are tried with every method in ``tests/conformance``.
+"""
+
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import unsaddle.jax  # noqa: E402
+from unsaddle.methods.table import METHODS  # noqa: E402
+
+KNOWN = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "decrease_available": 1.0}
+NIGHTLY = pytest.mark.nightly  # a vmapped program takes half a minute to compile
+EACH = [it if it == "agd-auto" else pytest.param(it, marks=NIGHTLY) for it in METHODS]
+NEEDED = {name: {word: KNOWN[word] for word in it.constants} for name, it in METHODS.items()}
+
+
+def fun(x):
+    return x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4
+
+
+@pytest.mark.parametrize("method", EACH)
+def test_many_starts_under_jit(method):
+    def solve(starts):
+        return unsaddle.jax.minimize_many(fun, starts, (), method, tol=1e-2, **NEEDED[method])
+
+    found = jax.jit(solve)(jnp.array([[1.0, 0.0], [0.5, 0.0]]))
+    assert found.all.success.all()
+    assert abs(abs(float(found.best.x[1])) - 1) < 0.02
+
+
+def test_the_auto_ones_need_nothing():
+    assert {name for name, needed in NEEDED.items() if not needed} == {"auto", "agd-auto"}

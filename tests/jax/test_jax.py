@@ -1,0 +1,338 @@
+"""The JAX front end: pure, compiled once, batched, on pytrees, and honest about its end."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+import unsaddle.jax as front  # noqa: E402
+from unsaddle import Outcome, minimize  # noqa: E402
+from unsaddle.methods.table import METHODS  # noqa: E402
+
+CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "method": "ancgd"}
+TRACES = []
+
+
+def fun(tree, scale=1.0):
+    """Half of x^2 - y^2, and y^4/4, times scale; notes that it is traced."""
+    TRACES.append(1)
+    x, y = tree["x"], tree["y"]
+    return scale * (x @ x / 2 - (y**2).sum() / 2 + (y**4).sum() / 4)
+
+
+def start(dtype=None):
+    return {"x": jnp.ones(2, dtype), "y": jnp.zeros(1, dtype)}
+
+
+def value(x):
+    return float(x[:2] @ x[:2] / 2 - x[2] ** 2 / 2 + x[2] ** 4 / 4)
+
+
+def gradient(x):
+    return np.append(x[:2], x[2] ** 3 - x[2])
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return front.minimize(fun, start(), **CONSTANTS)
+
+
+def test_it_leaves_the_saddle_and_keeps_the_form_and_the_precision(solution):
+    assert solution.outcome is Outcome.CERTIFIED
+    assert bool(solution.success)
+    assert solution.x.keys() == {"x", "y"}
+    assert solution.x["y"].dtype == jnp.float32
+    assert abs(abs(float(solution.x["y"][0])) - 1) < 0.02
+    certificate = solution.verdict.certificate()
+    assert certificate.holds
+    assert certificate.curvature_tol == pytest.approx(0.3, rel=0.02)
+    assert "practical" in certificate.note
+
+
+def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised():
+    """Half of the raised floor, twice what single precision may hide; a fifth of that is hidden."""
+    given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
+    spectrum = jnp.linspace(0.1, 1, 20)
+
+    def slope(x, low):
+        return spectrum.at[0].set(low) * (x - 100)
+
+    seen, hidden = (
+        front.certify(slope, jnp.full(20, 100.0), (low,), **given).certificate()
+        for low in (-2.2e-3, -4.4e-4)
+    )
+    assert seen.holds is False
+    assert seen.curvature_tol == pytest.approx(1e-3)
+    assert hidden.holds
+    assert hidden.curvature_tol == pytest.approx(0.0044, rel=0.02)
+    assert hidden.failure_probability == 1e-3
+    assert "raised from 0.001 to 0.0044" in hidden.note
+
+
+def test_no_second_trace_and_no_transfer(solution):
+    """The second call runs what the first compiled, without a look from the host."""
+    arguments = jax.device_put((start(), 3, 10**6))
+    front.minimize(fun, arguments[0], seed=arguments[1], max_gradients=arguments[2], **CONSTANTS)
+    before = len(TRACES)
+    with jax.transfer_guard("disallow"):
+        again = front.minimize(
+            fun, arguments[0], seed=arguments[1], max_gradients=arguments[2], **CONSTANTS
+        )
+        jax.block_until_ready(again)
+    assert len(TRACES) == before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_returns_to_the_host(method):
+    """A whole run is one program, with a loop for each phase around no call to the host."""
+    given = CONSTANTS | {"method": method, "decrease_available": 1.0}
+    program = str(jax.make_jaxpr(lambda x: front.minimize(fun, x, **given))(start()))
+    assert "callback" not in program
+    phases = METHODS[method].solver.phases.values()
+    assert program.count("while[") > len({*phases})  # equal ones share a loop
+
+
+@pytest.mark.parametrize("method", ["pgd", "pgd+nc"])
+def test_under_jit_in_double_precision_with_arguments(method):
+    """The method's own test and the jump; a new argument does not recompile."""
+    with jax.enable_x64(True):
+        solve = jax.jit(
+            lambda x, scale: front.minimize(
+                fun, x, (scale,), decrease_available=1.0, **CONSTANTS | {"method": method}
+            )
+        )
+        for scale in (1.0, 0.9):
+            found = solve(start(), scale)
+            assert found.x["y"].dtype == jnp.float64
+            assert found.outcome is Outcome.CERTIFIED
+            assert float(found.fun) == pytest.approx(-0.25 * scale, abs=1e-3)
+        assert solve._cache_size() == 1
+
+
+def test_auto_needs_no_constants_and_steps_back_from_infinity():
+    """From the far side of a logarithm's domain."""
+
+    def walled(tree):
+        x, y = tree["x"], tree["y"]
+        return x.sum() - jnp.log(x).sum() - (y**2).sum() / 2 + (y**4).sum() / 4
+
+    found = front.minimize(walled, {"x": jnp.full(3, 0.1), "y": jnp.zeros(3)}, tol=1e-3)
+    assert found.outcome is Outcome.CERTIFIED
+    np.testing.assert_allclose(found.x["x"], 1.0, atol=1e-3)
+    np.testing.assert_allclose(jnp.abs(found.x["y"]), 1.0, atol=1e-3)
+    assert found.verdict.certificate().curvature == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_budget_is_kept_as_on_numpy():
+    """As many gradients, the same outcome; the iterate may be one step further."""
+    for limit in (0, 1, 9):
+        found = front.minimize(fun, start(), max_gradients=limit, **CONSTANTS)
+        x0 = np.array([1, 1, 0], np.float32)
+        expected = minimize(value, x0, jac=gradient, max_gradients=limit, **CONSTANTS)
+        assert found.outcome is expected.outcome is Outcome.BUDGET
+        assert int(found.gradients) == expected.njev == limit
+        assert float(found.fun) <= expected.fun + 1e-6
+        assert found.verdict.certificate().holds is None
+
+
+def test_a_function_that_is_not_finite():
+    """sqrt leaves its domain within a few steps: what is returned is finite, and no success."""
+    found = front.minimize(lambda x: jnp.sqrt(x).sum(), jnp.full(2, 0.3), **CONSTANTS)
+    assert found.outcome is Outcome.NOT_FINITE
+    assert not bool(found.success)
+    assert np.isfinite(found.x).all()
+    assert np.isfinite(found.fun)
+
+
+@pytest.fixture(scope="module")
+def many():
+    starts = jax.tree.map(lambda u: jnp.tile(u, (2000, 1)), start())
+    return front.minimize_many(fun, starts, **CONSTANTS)
+
+
+def test_many_seeds_at_once(many, solution):
+    """2000 runs from one start: all certified, on both sides, and the first as if alone."""
+    assert bool(many.all.success.all())
+    sides = jnp.sign(many.all.x["y"][:, 0])
+    assert 870 < int((sides > 0).sum()) < 1130  # fair coin: outside with probability 6e-9
+    assert float(many.best.fun) == float(many.all.fun.min())
+    np.testing.assert_allclose(many.all.x["y"][0], solution.x["y"], atol=1e-4)
+    assert int(many.all.gradients[0]) == int(solution.gradients)
+
+
+def test_one_start_is_used_for_all_seeds(many):
+    one = front.minimize_many(
+        fun, jax.tree.map(lambda u: u[None], start()), seeds=jnp.arange(2000), **CONSTANTS
+    )
+    np.testing.assert_array_equal(one.all.x["y"], many.all.x["y"])
+
+
+@pytest.mark.parametrize("method", ["anc", "nc", "lanczos"])
+def test_certify_under_vmap(method):
+    """A saddle and two minima in one call."""
+    points = {"x": jnp.zeros((3, 2)), "y": jnp.array([[0.0], [1.0], [-1.0]])}
+    verdict = jax.jit(
+        jax.vmap(
+            lambda x: front.find_negative_curvature(
+                jax.grad(fun), x, method=method, curvature_tol=0.2
+            )
+        )
+    )(points)
+    assert verdict.holds.tolist() == [0, 1, 1]
+    assert abs(float(verdict.direction["y"][0, 0])) > 0.7
+    assert not verdict.direction["y"][1:].any()
+    assert verdict.failure_probability.tolist() == pytest.approx([0.0, 1e-3, 1e-3])
+
+
+def test_certify_with_given_constants_and_a_budget():
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
+    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    assert front.certify(jax.grad(fun), x, curvature_tol=0.2, **given).certificate().holds
+    short = front.certify(jax.grad(fun), x, max_gradients=5, **given).certificate()
+    assert short.holds is None
+    assert short.gradients == 5
+    assert short.failure_probability == 1.0
+
+
+def test_a_gradient_that_is_made_once_is_traced_once():
+    traces, given = [], {"curvature_tol": 0.2, "smoothness": 3.0, "hessian_lipschitz": 9.0}
+
+    def noted(tree, scale):
+        traces.append(1)
+        return fun(tree, scale)
+
+    grad = jax.grad(noted)
+    holds = [front.certify(grad, start(), (1.0,), seed=0, **given).holds]
+    before = len(traces)
+    holds += [front.certify(grad, start(), (2.0,), seed=seed, **given).holds for seed in (1, 2)]
+    assert len(traces) == before
+    assert holds == [0, 0, 0]
+
+
+def test_certify_tells_the_slope_and_why_it_is_undecided():
+    """As on NumPy: the gradient's norm, whether x is stationary, and what was too noisy."""
+    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    still = front.certify(grad, x, curvature_tol=0.2).certificate()
+    assert still.gradient_norm == 0
+    assert "stationary" not in still.note
+    sloping = front.certify(grad, {"x": jnp.ones(2), "y": jnp.ones(1)}, curvature_tol=0.2)
+    assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
+    assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
+    assert "The gradient is 1.41 here: x is not stationary" in sloping.certificate().note
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
+    short = front.certify(grad, x, max_gradients=5, curvature_tol=0.2, **given).certificate()
+    assert short.note.startswith("The budget did not suffice.")
+    coarse = jax.tree.map(jnp.bfloat16, x)
+    blind = front.certify(grad, coarse, curvature_tol=0.2, **given).certificate()
+    assert blind.holds is None
+    assert "no curvature that could be told from their error" in blind.note
+    assert "raised from 0.2" in blind.note
+    assert blind.curvature_tol > 3.0
+
+
+def test_constants_may_be_arrays_of_one_number():
+    """They are compiled in, as Python numbers."""
+    numbers = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.5}
+    arrays = {name: jnp.float32(number) for name, number in numbers.items()}
+    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    both = [front.certify(grad, x, **given) for given in (numbers, arrays)]
+    assert both[0].holds == both[1].holds == 1
+    assert both[0].gradients == both[1].gradients
+    tol = jnp.float32(1e-2)
+    assert front.minimize(fun, start(), **CONSTANTS | {"tol": tol}).success
+
+
+@pytest.mark.parametrize("method", ["anc", "nc"])
+@pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])
+def test_a_narrow_well_far_away_is_no_floor(method, far, width):
+    """The gradient is odd about the saddle, so that no third derivative shows how it bends."""
+    centre = jnp.zeros(20).at[1].set(far)
+
+    def slope(x):
+        z = x - centre
+        return z.at[0].set(-z[0] + z[0] ** 3 / width**2)
+
+    for gamma in (0.1, None):
+        for seed in range(3):
+            claim = front.find_negative_curvature(slope, centre, (), method, gamma, seed=seed)
+            assert int(claim.holds) < 1 or float(claim.curvature_tol) > 1
+
+
+def test_mixed_and_coarse_precisions_warn_of_nothing():
+    x0 = {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
+    for method in METHODS:  # tracing is what warns; one of them is run too
+        given = CONSTANTS | {"method": method, "tol": 0.05, "decrease_available": 1.0}
+        solve = partial(front.minimize, fun, max_gradients=400, **given)
+        assert jax.eval_shape(solve, x0).x["x"].dtype == jnp.bfloat16
+    assert solve(x0).x["x"].dtype == jnp.bfloat16
+
+
+def test_a_coarse_claim_is_called_weak():
+    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
+    claim = front.certify(jax.grad(fun), x, curvature_tol=2.0).certificate()
+    assert claim.holds
+    assert "It is weak beside the largest curvature" in claim.note
+
+
+class Unhashable:
+    __hash__ = None
+
+    def __call__(self, x):
+        return 0.0
+
+
+BAD = {
+    "smoothness is missing.*or use 'auto'": lambda: front.minimize(
+        fun, start(), method="ancgd", hessian_lipschitz=1.0
+    ),
+    "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
+    "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
+    "jnp.float32, x0": lambda: front.minimize(fun, start(jnp.float16), **CONSTANTS),
+    "did you mean 'ancgd'": lambda: front.minimize(fun, start(), **CONSTANTS | {"method": "anc"}),
+    "max_gradient is unknown; did you mean 'max_gradients'": lambda: front.minimize(
+        fun, start(), max_gradient=3
+    ),
+    "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
+    "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
+    "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),
+    "seed must be a whole number, not": lambda: front.minimize(
+        fun, start(), seed=jax.random.key(0)
+    ),
+    r"seed must be below 2\*\*31": lambda: front.minimize(fun, start(), seed=2**40),
+    "max_gradients must be one number": lambda: front.minimize_many(
+        fun, jnp.ones((3, 2)), max_gradients=jnp.arange(3)
+    ),
+    "tol is compiled in": lambda: jax.jit(lambda tol: front.minimize(fun, start(), tol=tol))(0.1),
+    "smoothness is compiled in": lambda: jax.jit(
+        lambda l: front.certify(jax.grad(fun), start(), smoothness=l)  # noqa: E741
+    )(1.0),
+    "fun must be hashable": lambda: front.minimize(Unhashable(), start()),
+    "tol=-1 was passed": lambda: front.minimize(fun, start(), tol=-1),
+    r"one number, got shape \(2,\)": lambda: front.minimize(lambda x: x, jnp.ones(2)),
+    "one number, got NoneType": lambda: front.minimize(lambda x: None, jnp.ones(2)),
+    "fun must be callable, got ArrayImpl": lambda: front.minimize(jnp.ones(2), jnp.ones(2)),
+    "x0 must be a tree of numbers, got 'abc'": lambda: front.minimize(fun, "abc"),
+    r"shapes of x.*pass jax\.grad\(fun\)": lambda: front.certify(fun, start()),
+    "jac is grad here": lambda: front.certify(jac=jax.grad(fun), x=start()),
+    "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
+    "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
+    "one per start": lambda: front.minimize_many(
+        fun, jnp.ones((3, 2)), seeds=jnp.arange(2), **CONSTANTS
+    ),
+    "curvature_tol=-1.0 was passed, expected": lambda: front.certify(
+        jax.grad(fun), start(), curvature_tol=-1.0
+    ),
+    "failure_probability=2.0 was passed, expected a number in": lambda: front.certify(
+        jax.grad(fun), start(), failure_probability=2.0
+    ),
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input(words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        BAD[words]()

@@ -1,0 +1,98 @@
+"""As a method of ``scipy.optimize.minimize``: called as SciPy calls, or refused clearly."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from tests.watched import gradient, value
+from unsaddle import minimize, scipy_method
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"bounds": [(0, 1), (0, 1)]},
+        {"bounds": np.array([[0, 1], [0, 1]])},
+        {"bounds": Bounds(0, 1)},  # type: ignore[arg-type]
+        {"constraints": {"type": "eq", "fun": value}},
+        {"constraints": [{"type": "eq", "fun": value}]},
+    ],
+    ids=["list", "array", "Bounds", "dict", "dicts"],
+)
+def test_scipy_is_told_that_limits_are_not_supported(limits: dict[str, Any]) -> None:
+    method = scipy_method("ancgd", smoothness=6.0, hessian_lipschitz=9.0)
+    with pytest.raises(ValueError, match=f"{next(iter(limits))} are not supported"):
+        scipy_minimize(value, [1.0, 0.0], jac=gradient, method=method, **limits)
+
+
+FREE = [{"bounds": [(None, None), (-np.inf, None)]}, {"bounds": Bounds()}]  # bound nothing
+EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
+
+
+@pytest.mark.parametrize(
+    ("jac", "given"),
+    [
+        (gradient, {}),
+        (gradient, {"tol": 1e-3, **EMPTY}),
+        (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
+        (gradient, {"hess": lambda x: np.eye(2)}),
+        (None, {}),
+        (True, {"callback": lambda xk: None}),
+        (gradient, {"callback": lambda intermediate_result: None}),
+    ],
+)
+@pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
+def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
+    """As SciPy passes things on; without any option even ``minimize`` itself will do."""
+    if method is minimize and given.get("hess"):
+        pytest.skip("minimize itself says that it needs none")
+    fun = (lambda x: (value(x), gradient(x))) if jac is True else value
+    result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
+    assert result.success
+    assert result.fun == pytest.approx(-0.25)
+
+
+def test_what_scipy_does_not_say_does_not_hide_what_was_said_before() -> None:
+    seen: list[Any] = []
+    method = scipy_method(callback=lambda xk: seen.append(xk), jac="3-point")
+    assert scipy_minimize(value, [1.0, 0.0], method=method).success
+    assert seen
+
+
+@pytest.mark.parametrize("empty", [EMPTY, {"options": None}, {"options": {}, "bounds": []}, *FREE])
+def test_what_asks_for_nothing_is_accepted(empty: dict[str, Any]) -> None:
+    assert minimize(value, [1.0, 0.0], jac=gradient, **empty).success
+
+
+def test_scipy_method_knows_its_name_at_once() -> None:
+    with pytest.raises(ValueError, match="did you mean 'ancgd'"):
+        scipy_method("angcd")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"maxiter": 9}, "maxiter is not known here: pass options={'max_gradients': <a whole num"),
+        ({"maxiter": 9, "disp": True}, "pass options={'max_gradients': <a whole number>}"),
+        ({"gtol": 1e-3}, "gtol is not known here: pass options={'tol': <the gradient norm"),
+        ({"maxit": 9}, "maxit is unknown"),
+    ],
+)
+def test_options_of_scipy_are_refused_with_what_to_type(options: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+
+
+def test_disp_prints_how_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"disp": True}
+    result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+    assert capsys.readouterr().out == f"{result.message}\n"
+
+
+def test_scipy_method_says_that_it_is_to_be_called() -> None:
+    with pytest.raises(TypeError, match=r"pass method=unsaddle.scipy_method\(\)"):
+        scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method)  # type: ignore[arg-type]
