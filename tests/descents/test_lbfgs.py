@@ -256,9 +256,10 @@ def test_a_minimum_far_away_is_not_taken_for_none(far: float) -> None:
 def test_where_value_and_gradient_disagree_the_descent_gives_up(noise: float) -> None:
     """Ripples in both, and a tolerance below them: it ends, and does not begin anew for ever.
 
-    Measured: 64 to 145 gradients, with the search where it gave up, which may meet a ripple of the
-    gradient, but finds no way down. If every failed line search that came down at all began anew,
-    it would take 2000 and more.
+    Measured: 37 to 96 gradients until it gives up, and the search there included. That search may
+    find a ripple to jump along, whereupon another descent gives up; how many do so is up to the
+    last digits (1 to 5). If every failed line search that came down at all began anew, one descent
+    would take 2000 and more.
     """
     spectrum = np.array([1e4, 1.0, 3.0])
     for wave in range(1, 5):
@@ -270,7 +271,7 @@ def test_where_value_and_gradient_disagree_the_descent_gives_up(noise: float) ->
             max_gradients=2000,
         )
         assert result.outcome in (Outcome.STALLED, Outcome.JUMP_FAILED)
-        assert result.njev < 200
+        assert result.njev < 200 * result.history.phase.tolist().count("give_up")
 
 
 def test_a_wrong_gradient_does_not_go_on_for_ever():
