@@ -256,7 +256,7 @@ def test_a_minimum_far_away_is_not_taken_for_none(far: float) -> None:
 def test_where_value_and_gradient_disagree_the_descent_gives_up(noise: float) -> None:
     """Ripples in both, and a tolerance below them: it ends, and does not begin anew for ever.
 
-    Measured: 37 to 96 gradients until it gives up, and the search there included. That search may
+    Measured: 42 to 96 gradients until it gives up, the search there included. That search may
     find a ripple to jump along, whereupon another descent gives up; how many do so is up to the
     last digits (1 to 5). If every failed line search that came down at all began anew, one descent
     would take 2000 and more.
