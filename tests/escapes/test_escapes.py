@@ -76,11 +76,11 @@ def solve(method, f, x0, tol, known, seed, callback=None):
     )
 
 
-@each_pair
-def test_from_the_exact_saddle_to_a_certified_point(method, name):
+def arrives(method, name, seeds):
+    """Check that runs from the saddle end in a point with a true certificate."""
     f, (tol, known) = landscapes.LANDSCAPES[name](), CASES[name]
     saddle = f.saddles[0]
-    for seed in range((SEEDS | TO_THE_END).get((method, name), 20)):
+    for seed in seeds:
         result = solve(method, f, saddle, tol, known, seed)
         assert result.success, result.message
         assert result.outcome is Outcome.CERTIFIED
@@ -88,6 +88,17 @@ def test_from_the_exact_saddle_to_a_certified_point(method, name):
         assert f.value(result.x) < f.value(saddle)
         gamma = result.certificate.curvature_tol
         assert np.linalg.eigvalsh(f.hessian(result.x))[0] > -gamma
+
+
+@each_pair
+def test_from_the_exact_saddle_to_a_certified_point(method, name):
+    arrives(method, name, range((SEEDS | TO_THE_END).get((method, name), 20)))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("method", "name"), TO_THE_END)
+def test_from_the_exact_saddle_to_a_certified_point_with_other_seeds(method, name):
+    arrives(method, name, range(TO_THE_END[method, name], 20))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 from tests.watched import same, shows
 from unsaddle import Certificate, certify, find_negative_curvature
+from unsaddle.escapes import krylov
 
 EIGENVALUES: dict[str, list[float]] = {
     "minimum": [0.5, 1.0, 2.0, 3.0],
@@ -235,3 +236,15 @@ def test_noise_that_is_declared_is_accounted_for(name: str, method: str) -> None
     assert sum(each.holds is true for each in said) >= 9  # and none of the others is false
     notes = [each.note for each in said if each.holds]
     assert all("as those of noise are" in note and "noise 1e-05" in note for note in notes)
+
+
+@pytest.mark.parametrize("lowest", [0.01, -0.05])
+def test_a_full_memory_is_no_end(lowest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the basis of Lanczos does not fit, the search without a basis follows."""
+    n = 40
+    monkeypatch.setattr(krylov, "TUNING", krylov.TUNING._replace(numbers=3 * n))
+    curve = np.append(np.linspace(0.01, 1.0, n - 1), lowest)
+    found = certify(lambda x: curve * x, np.ones(n), curvature_tol=1e-2)
+    assert found.holds is (lowest > 0)
+    assert ("Growth" in found.note) is (lowest > 0)
+    assert found.gradients > 20

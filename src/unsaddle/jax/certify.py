@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
-from unsaddle.core.phases import BEGIN, PROVE, START
+from unsaddle.core.phases import PROVE, START, PhaseName
 from unsaddle.jax.inputs import Tree, alike, fixed, function, most, several, tree, whole
 from unsaddle.jax.loop import Oracle, drive, first_state, rest
 from unsaddle.jax.ops import ops
@@ -104,7 +104,7 @@ def _find(
     grad: Callable[..., Tree], method: str, words: Any, x: Tree, args: Any, seed: Any, limit: Any
 ) -> Verdict:
     solver, parameters = search(method, ops.size(x), **dict(words))
-    phases = {code: phase for code, phase in solver.phases.items() if code > BEGIN}
+    phases = {code: phase for code, phase in solver.phases.items() if code >= PhaseName.GIVE_UP}
     oracle = Oracle(gradient=lambda point: alike(grad(point, *args), x))
     state = first_state(solver, parameters, x, seed, PROVE)
     ran = drive(phases, parameters, oracle, rest(state), limit)

@@ -6,7 +6,7 @@ from unsaddle.core.kernel import Parameters, Solver, compose, then
 from unsaddle.descents import wrapped
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.never import never
-from unsaddle.escapes.proof import SEARCHES
+from unsaddle.escapes.proof import SEARCHES, proof, yielding
 from unsaddle.messages import nearest
 from unsaddle.methods.constants import check
 from unsaddle.methods.parameters import TUNING, Problem
@@ -34,6 +34,10 @@ def search(method: str, n: int, noise: float = 0.0, **claim: Any) -> tuple[Solve
     settings = problem.measured()._replace(finest=TUNING.finest, noise=noise)
     target = problem.curvature_tol, problem.failure_probability
     parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)
+    if method == "lanczos":  # which adaptive ANC follows where the memory is full
+        return compose(gd, then(proof, yielding(SEARCHES["lanczos"]))), parameters._replace(
+            escape=settings
+        )
     return compose(gd, then(never, SEARCHES[method])), parameters
 
 
