@@ -61,18 +61,18 @@ M = 20_000
 @pytest.mark.parametrize(("name", "arm", "changes", "expected"), EXPECTED)
 def test_probabilities_agree_with_independent_code(name, arm, changes, expected):
     """Four standard errors of both, and half a digit: a shift of 1.3% at p = 0.25 is seen."""
-    experiment = Experiment(figures.FIGURES[name]().panels, 5)
-    p = np.mean(experiment.final(arm, changes, M) <= THRESHOLDS.get(name, 0.9))
+    (panel,) = figures.FIGURES[name]().panels
+    p = np.mean(experiment.descents(panel, arm, changes, 5, M) <= THRESHOLDS.get(name, 0.9))
     digit = 0.005 if round(expected, 2) == expected else 0.0005
     error = 4 * np.sqrt(expected * (1 - expected) * (1 / M + 1e-5))
     assert abs(p - expected) <= error + digit
 
 
 def test_figure_3_agrees_with_independent_code():
-    experiment = Experiment(figures.FIGURES["fig3"]().panels, 5)
+    panels = figures.FIGURES["fig3"]().panels
     for arm, expected in (("ours", (0.53, 0.91, 0.99)), ("theirs", (0.0, 0.0, 0.93))):
-        for which, share in enumerate(expected):
-            p = np.mean(experiment.final(arm, {}, M, which) > 0.9)
+        for panel, share in zip(panels, expected, strict=True):
+            p = np.mean(experiment.descents(panel, arm, {}, 5, M) > 0.9)
             assert abs(p - share) <= 0.005 + 4 * np.sqrt(max(share * (1 - share), 1e-4) / M)
 
 
@@ -83,7 +83,7 @@ LEVELS = [("fig1", 0.9), ("fig2", 0.6), ("fig3", 0.9), ("fig5", 0.9), ("fig7", 0
 def test_sectors_are_what_a_line_search_for_each_sample_finds(name, threshold):
     """3,000 directions, evenly: the same answer for each."""
     panel = figures.FIGURES[name]().panels[0]
-    how = experiment.way(panel, "ours", {})
+    how = experiment.Way(panel, "ours", {})
     angles = np.linspace(0, 2 * np.pi, 3001)
     points = 0.1 * np.stack([np.cos(angles), np.sin(angles)], -1)
     found = how.above(threshold)(points)
@@ -104,9 +104,9 @@ def test_a_reading_with_another_eps_is_of_another_landscape():
     """At eps = 0.01 and eta = 1 a search is done at once and PGD has hardly moved."""
     panel = figures.FIGURES["fig3"]().panels[0]
     for arm, share in (("ours", 1.0), ("theirs", 0.0)):
-        found = experiment.way(panel, arm, {"eps": 0.01, "eta": 1.0})
+        found = experiment.Way(panel, arm, {"eps": 0.01, "eta": 1.0})
         assert found.f.infimum == -found.unit == pytest.approx(-1e-4)
-        (row,) = Experiment((panel,), 1).above(arm, found.values, 300, 0.9)
+        (row,) = Experiment((panel,), 1, 300, found.values).above(arm, 0.9)
         assert row.mean() == share
 
 
@@ -119,20 +119,19 @@ def test_without_nce_values_are_not_looked_at():
     np.testing.assert_array_equal(with_nce, without)
 
 
-class Shares:
+class Shares(Experiment):
     """An experiment whose samples are above the threshold in given shares, by arm and time."""
 
-    def __init__(self, panels=1, **arms):
-        self.arms, self.panels = arms, range(panels)
+    def __init__(self, m, panels=1, **arms):
+        super().__init__((None,) * panels, 0, m)
+        self.arms = arms
 
-    def curve(self, arm, changes, threshold, times, m, which=0, stop=np.inf):
-        return (
-            np.arange(m)
-            < m * np.array(self.arms[arm], float).reshape(len(self.panels), -1, 1)[which]
-        )
+    def curve(self, arm, threshold, times, which=0, stop=np.inf):
+        shares = np.array(self.arms[arm], float).reshape(len(self.panels), -1, 1)
+        return np.arange(self.m) < self.m * shares[which]
 
-    def above(self, arm, changes, m, threshold, which=0):
-        return self.curve(arm, changes, threshold, (), m, which)
+    def above(self, arm, threshold, which=0):
+        return self.curve(arm, threshold, (), which)
 
 
 HALVES = ("theirs", "<=", 0.9, ">", 0.2), ("ours", "<=", 0.9, "<", 0.05)
@@ -142,7 +141,7 @@ HALVES = ("theirs", "<=", 0.9, ">", 0.2), ("ours", "<=", 0.9, "<", 0.05)
     ("ours", "theirs", "least"), [(0.98, 0.7, 0.03), (0.99, 0.78, 0.02), (0.9, 0.7, -0.05)]
 )
 def test_both_halves_have_the_interval_of_the_smaller_margin(ours, theirs, least):
-    measured = claims.both(*HALVES)(Shares(ours=ours, theirs=theirs), {}, 1000)
+    measured = claims.both(*HALVES)(Shares(1000, ours=ours, theirs=theirs))
     assert measured.value == pytest.approx(least)
     (their_low, their_high), (our_low, our_high) = (
         claims.wilson(1 - above, 1000) for above in (theirs, ours)
@@ -155,31 +154,30 @@ def test_both_halves_have_the_interval_of_the_smaller_margin(ours, theirs, least
 def test_what_is_true_of_any_method_that_has_not_arrived_is_vacuous():
     """A comparison is not: to be behind is what it says of the other."""
     for above, vacuous in ((0.0, True), (0.01, False)):
-        shares = Shares(ours=0.99, theirs=above)
         for ask in (claims.share(*HALVES[0]), claims.both(*HALVES)):
-            measured = ask(shares, {}, 10_000)
+            measured = ask(Shares(10_000, ours=0.99, theirs=above))
             assert (measured.satisfied, measured.vacuous) == (True, vacuous)
         for ask in (claims.dominated(0.9), claims.ahead(0.9), claims.share(*HALVES[1])):
-            assert not ask(shares, {}, 3000).vacuous
+            assert not ask(Shares(3000, ours=0.99, theirs=above)).vacuous
     for ours, theirs, vacuous in (
         ([1, 1], [0.97, 1], True), ([0, 0], [0, 0], True), ([1, 0], [1, 0.01], True),
         ([1, 1], [0.93, 1], False), ([1, 0.5], [1, 0.5], False),
     ):  # fmt: skip
-        measured = claims.similar(0.9, 0.1)(Shares(2, ours=ours, theirs=theirs), {}, 1000)
+        measured = claims.similar(0.9, 0.1)(Shares(1000, 2, ours=ours, theirs=theirs))
         assert (measured.satisfied, measured.vacuous) == (True, vacuous)
 
 
 def test_a_vacuous_reading_rescues_no_claim():
     readings = {"literal": {"above": 0.9}, "vacuous": {"above": 0.0}}
 
-    def ask(experiment, changes, m):
-        return claims.share(*HALVES[0])(Shares(theirs=changes["above"]), {}, 1000)
+    def ask(experiment):
+        return claims.share(*HALVES[0])(Shares(1000, theirs=experiment.changes["above"]))
 
-    judged = claims.judge(claims.Claim("", ask, readings), Shares())
+    judged = claims.judge(claims.Claim("", ask, readings), Experiment((), 0, 1000))
     assert (judged["verdict"], judged["reading"]) == (claims.FAILS, "literal")
     assert judged["readings"]["vacuous"]["satisfied"]
     readings["third"] = {"above": 0.7}
-    judged = claims.judge(claims.Claim("", ask, readings), Shares())
+    judged = claims.judge(claims.Claim("", ask, readings), Experiment((), 0, 1000))
     assert (judged["verdict"], judged["reading"]) == (claims.ONLY, "third")
 
 
@@ -188,7 +186,7 @@ def test_a_race_that_somebody_does_not_finish():
     done, never = [0.0] * 3 + [1.0] * 7, [0.0] * 10
     for ours, theirs, value in ((done, never, 4 / 11), (never, done, np.inf),
                                 (never, never, np.inf), (done, done, 1.0)):  # fmt: skip
-        measured = claims.race(0.9, 1 / 2, 10)(Shares(ours=ours, theirs=theirs), {}, 600)
+        measured = claims.race(0.9, 1 / 2, 10)(Shares(600, ours=ours, theirs=theirs))
         assert (measured.value, measured.satisfied) == (value, value < 1 / 2)
         assert measured.run == float(measured.satisfied)
 
@@ -228,7 +226,7 @@ def test_nce_is_among_the_readings_of_every_comparison_with_pagd():
 def test_ancgd_has_no_nce_in_its_window_and_pagd_is_slower_for_it():
     """Figure 4 by theory: none of 300 is through at 40, all are at 120."""
     panel = figures.FIGURES["fig4"]().panels[0]
-    theory = declare.friction(0.05, 1.0)
+    theory = declare.symbols(panel.landscape, 0.05)["theta"]
     found = {
         (arm, nce): experiment.descents(panel, arm, {"theta": theory, "nce": nce}, 1, 300, times)
         for arm, times in (("ours", [20]), ("theirs", [40, 120]))
@@ -255,13 +253,13 @@ def test_samples_in_different_phases_do_not_see_each_other():
 def test_what_a_race_has_seen_is_not_run_again(monkeypatch):
     """Figure 1: the times of the other claims are rows of the race's, to the last bit."""
     panel = figures.FIGURES["fig1"]().panels[0]
-    alone, after = Experiment((panel,), 1), Experiment((panel,), 1)
-    after.curve("theirs", {}, 0.9, range(1, 101), 300)
-    fresh = alone.above("theirs", {}, 300, 0.9)
+    alone, after = Experiment((panel,), 1, 300), Experiment((panel,), 1, 300)
+    after.curve("theirs", 0.9, range(1, 101))
+    fresh = alone.above("theirs", 0.9)
     monkeypatch.setattr(experiment, "trajectory", None)
-    np.testing.assert_array_equal(after.above("theirs", {}, 300, 0.9), fresh)
+    np.testing.assert_array_equal(after.under({"lasting": 1}).above("theirs", 0.9), fresh)
     with pytest.raises(TypeError):
-        after.curve("theirs", {}, 0.9, range(1, 102), 300)
+        after.curve("theirs", 0.9, range(1, 102))
 
 
 def test_a_race_for_good_waits_until_nothing_swings_back():
@@ -277,8 +275,8 @@ def test_one_run_of_the_kernel_gives_every_start_on_a_quadratic(label):
     eigenvalues, multiplicities = dense(0.01, 40)
     f, squares = quadratic(eigenvalues), drawn(multiplicities, 0, 5)
     (method, eta), seeds = growth.RACERS[label], np.arange(5)
-    values = growth.symbols(eta, 0.01) | {"r": 1e-6}
-    starts = batch.Given(np.sqrt(squares))
+    values = growth.symbols(f, eta) | {"r": 1e-6}
+    starts = batch.Batch(starts=np.sqrt(squares))
     runs = lockstep.trajectory(method, f, values, range(1, 71), seeds, starts)
     for own, linear in zip(runs, quotients(method, f, values, squares, 70), strict=True):
         np.testing.assert_allclose(rayleigh(eigenvalues, own), linear, rtol=1e-10, atol=1e-12)
@@ -297,7 +295,7 @@ def test_a_dense_spectrum_agrees_with_independent_code(label, expected):
         eigenvalues, multiplicities = dense(0.01, 10**6, distinct)
         f, squares = quadratic(eigenvalues), drawn(multiplicities, 0, 1000)
         method, eta = growth.RACERS[label]
-        values = growth.symbols(eta, 0.01) | {"r": 1e-6}
+        values = growth.symbols(f, eta) | {"r": 1e-6}
         times[distinct] = growth.through(
             quotients(method, f, values, squares, 1500), [-0.0025, -0.009]
         )
@@ -312,7 +310,7 @@ def test_methods_whose_points_are_the_same_share_their_quotients():
     f, squares, known = quadratic(eigenvalues), drawn(multiplicities, 0, 5), {}
     for label in ("NC-finding", "NEON", "NEON+"):
         method, eta = growth.RACERS[label]
-        values = growth.symbols(eta, 0.01) | {"r": 1e-6}
+        values = growth.symbols(f, eta) | {"r": 1e-6}
         shared = list(quotients(method, f, values, squares, 100, known))
         np.testing.assert_allclose(shared, [*quotients(method, f, values, squares, 100)], 1e-9)
     assert [len(each) for each in known.values()] == [2, 2]
@@ -325,7 +323,7 @@ def test_lanczos_needs_no_more_gradients_than_any_other():
     least = lanczos(f, squares, bars, 150)
     for method, eta in growth.RACERS.values():
         rows = np.array(
-            list(quotients(method, f, growth.symbols(eta, 0.01) | {"r": 1e-6}, squares, 150))
+            list(quotients(method, f, growth.symbols(f, eta) | {"r": 1e-6}, squares, 150))
         )
         for row, bar in zip(least, bars, strict=True):
             first = np.where((rows <= bar).any(0), np.argmax(rows <= bar, 0) + 1, np.inf)
@@ -369,16 +367,15 @@ def test_directions_gather_and_ours_are_ahead():
     panel = figures.FIGURES["fig1"]().panels[0]
     start = panel._replace(ours=panel.ours._replace(times=(0,)))
     shares = [
-        claims.aligned("ours", 1.0, 0.9)(Experiment((each,), 1), {}, M).value
-        for each in (start, panel)
+        claims.aligned("ours", 1.0, 0.9)(Experiment((each,), 1, M)).value for each in (start, panel)
     ]
     assert shares == pytest.approx([0.257, 0.991], abs=0.013)
     assert "26% have" in figures.FIGURES["fig1"]().claims[4].note
-    ahead = claims.ahead(0.9)(Experiment((panel,), 1), {}, 3000)
+    ahead = claims.ahead(0.9)(Experiment((panel,), 1, 3000))
     assert ahead.satisfied
     assert ahead.run == 1
     swapped = panel._replace(ours=panel.theirs, theirs=panel.ours)
-    behind = claims.ahead(0.9)(Experiment((swapped,), 1), {}, 3000)
+    behind = claims.ahead(0.9)(Experiment((swapped,), 1, 3000))
     assert (behind.satisfied, behind.run) == (False, 0)
 
 

@@ -144,7 +144,7 @@ def test_the_independent_measurement():
         if label == growth.LIMIT:
             found = [growth.nine_tenths(each) for each in lanczos(f, squares[:200], bars, 150)]
         else:
-            values = growth.symbols(growth.RACERS[label][1], 0.01) | {"r": 1e-6}
+            values = growth.symbols(f, growth.RACERS[label][1]) | {"r": 1e-6}
             method = growth.RACERS[label][0]
             found = growth.through(quotients(method, f, values, squares, 1500), bars)
         np.testing.assert_allclose(ours, found, atol=1)
@@ -157,8 +157,8 @@ def test_the_record_is_of_this_code(name):
     figure, _, number = name.partition(".")
     declared = figures.FIGURES[figure]()
     claim = declared.claims[int(number) - 1]
-    experiment = Experiment(declared.panels, RECORD["seed"])
+    experiment = Experiment(declared.panels, RECORD["seed"], 20_000)
     for reading, values in claim.readings.items():
-        p, kept = claim.ask(experiment, values, 20_000).value, CLAIMS[name]["readings"][reading]
+        p, kept = claim.ask(experiment.under(values)).value, CLAIMS[name]["readings"][reading]
         assert abs(p - kept["value"]) < 5 * np.sqrt(p * (1 - p) / 20_000) + 1e-4
     assert [*CLAIMS[name]["readings"]] == sorted(claim.readings)

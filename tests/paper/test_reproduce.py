@@ -34,20 +34,17 @@ def small():
 def ninth():
     """A ninth figure."""
     given = {"eta": 0.01, "r": 0.1}
-    panel = declare.panel_on(
+    panel = experiment.Panel(
         landscapes.triangle(),
         experiment.Arm("NC-finding", "pgd+nc", (10, 20), given),
         experiment.Arm("PGD", "pgd", (40, 80), given),
-        reach=1.6,
     )
     ours = claims.share("ours", "<=", 0.9, "<", 0.5)
-    return declare.Figure(
-        "NC-finding and PGD on the triangle landscape",
-        (panel,),
-        (claims.Claim("less than half", ours, {"common reading": {}}),),
-        declare.Scan("r", (0.05, 0.1), lambda r: {"r": r}, {"NC-finding": ours}, {}, ()),
-        "Not in the paper.",
-        (-1.6, 1.6, -0.8, 1.6),
+    return declare.figure_on(
+        panel,
+        claims.Claim("less than half", ours, {"common reading": {}}),
+        scan=declare.Scan("r", (0.05, 0.1), lambda r: {"r": r}, {"NC-finding": ours}, {}, ()),
+        note="Not in the paper.",
     )
 
 
@@ -138,7 +135,7 @@ def test_a_fingerprint_is_of_every_source(tmp_path):
 
 def test_the_bar_moves_within_a_part(tmp_path, monkeypatch, capsys):
     seen = []
-    steps = {"one": [0.25, 0.5], "two": [0.75]}
+    steps = {"one": [0.25, 0.5], "two": [0.75, 1.0]}
 
     def job(name, folder, seed, told):
         for share in steps[name]:
@@ -153,8 +150,8 @@ def test_the_bar_moves_within_a_part(tmp_path, monkeypatch, capsys):
     for name in steps:
         assert run([name], str(tmp_path), 0, False) == 0
     assert seen == [(1.0, "0 of 1 parts one"), (2.0, "0 of 1 parts one"), (4.0, "1 of 1 parts"),
-                    (3.0, "0 of 1 parts two"), (4.0, "1 of 1 parts")]  # fmt: skip
-    capsys.readouterr()
+                    (3.0, "0 of 1 parts two"), *[(4.0, "1 of 1 parts")] * 2]  # fmt: skip
+    assert capsys.readouterr().err == "1 of 1 parts: one\n1 of 1 parts: two\n"  # is no terminal
 
 
 def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):

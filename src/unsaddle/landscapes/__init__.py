@@ -22,16 +22,5 @@ __all__ = [
     "wells",
 ]
 
-LANDSCAPES: dict[str, Callable[..., Landscape]] = {
-    build.__name__: build
-    for build in (
-        quartic,
-        cubic,
-        triangle,
-        exponential,
-        h,
-        wells,
-        matrix_factorisation,
-        rosenbrock,
-    )
-}
+_BUILDERS = (quartic, cubic, triangle, exponential, h, wells, matrix_factorisation, rosenbrock)
+LANDSCAPES: dict[str, Callable[..., Landscape]] = {build.__name__: build for build in _BUILDERS}

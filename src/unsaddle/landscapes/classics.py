@@ -9,26 +9,13 @@ from unsaddle.landscapes.landscape import Landscape, namespace, refine
 
 
 def wells(n: int = 10, coupling: float = 1.0) -> Landscape:
-    """Build a ring of double wells: sum (x_i^2 - 1)^2/4 + coupling/2 sum (x_i - x_{i+1})^2.
-
-    The Hessian at the origin is -1 + coupling L with L the Laplacian of the ring, of eigenvalues
-    2 - 2 cos(2 pi k/n); the origin is a maximum unless coupling times the largest exceeds 1. The
-    global minima are +-(1, ..., 1); weak coupling or a long ring adds local ones, not listed, that
-    are -1 on one arc and 1 on the rest.
-
-    f <= f(0) = n/4 forces (x_i^2 - 1)^2 <= n. On the box |x_i| <= B = sqrt(1 + sqrt(n)) then
-    l = 3 B^2 - 1 + coupling max(L), and rho = 6 B is attained.
-
-    Args:
-        n: The number of wells, at least 2.
-        coupling: The stiffness between neighbours, large enough for a saddle at the origin.
-
-    Returns:
-        The landscape.
-
-    Raises:
-        ValueError: If n or coupling is out of range.
-    """
+    """Build a ring of double wells: sum (x_i^2 - 1)^2/4 + coupling/2 sum (x_i - x_{i+1})^2."""
+    # The Hessian at the origin is -1 + coupling L with L the Laplacian of the ring, of eigenvalues
+    # 2 - 2 cos(2 pi k/n); the origin is a maximum unless coupling times the largest exceeds 1. The
+    # global minima are +-(1, ..., 1); weak coupling or a long ring adds local ones, not listed,
+    # that are -1 on one arc and 1 on the rest.
+    # f <= f(0) = n/4 forces (x_i^2 - 1)^2 <= n. On the box |x_i| <= B = sqrt(1 + sqrt(n)) then
+    # l = 3 B^2 - 1 + coupling max(L), and rho = 6 B is attained.
     if n < 2:
         raise ValueError(f"n must be at least 2 for a ring, got {n}: try wells(n=10)")
     coupling, stiffest = float(coupling), 2 - 2 * math.cos(2 * math.pi * (n // 2) / n)
@@ -70,38 +57,23 @@ def wells(n: int = 10, coupling: float = 1.0) -> Landscape:
 
 
 def matrix_factorisation(rows: int = 6, rank: int = 2, seed: int = 0) -> Landscape:
-    """Build |U U^T - M|_F^2/4 with M = A A^T, A Gaussian of shape (rows, rank), |M| = 1.
-
-    x is U row by row. With M = sum of s_k^2 p_k p_k^T, the matrix whose first k columns are
-    s_1 p_1, ..., s_k p_k and whose others are zero is stationary: a strict saddle with smallest
-    eigenvalue -s_{k+1}^2 for k < rank (the origin for k = 0), a global minimum for k = rank. Each
-    stands for its orbit U -> U Q with Q orthogonal.
-
-    f <= f(0) forces |U|^2 <= |M| + |M|_F, spectral norms unless marked. On the spectral ball
-    |U| <= R, R^2 = 1.1 (|M| + |M|_F), the curvature along V, |V|_F = 1, is
-    |U^T V|_F^2 - <M, V V^T> + |U V^T + V U^T|_F^2/2, hence between -|M| and l = 3 R^2; the third
-    derivative is 6 <U, V V^T V> <= 6 R = rho, attained.
-
-    Args:
-        rows: The order of M.
-        rank: The rank of M and the number of columns of U, from 1 to rows - 1.
-        seed: The seed of A.
-
-    Returns:
-        The landscape, of dimension rows * rank.
-
-    Raises:
-        ValueError: If rank is out of range.
-    """
+    """Build |U U^T - M|_F^2/4 with M = A A^T, A Gaussian of shape (rows, rank), |M| = 1."""
+    # x is U row by row. With M = sum of s_k^2 p_k p_k^T, the matrix whose first k columns are
+    # s_1 p_1, ..., s_k p_k and whose others are zero is stationary: a strict saddle with smallest
+    # eigenvalue -s_{k+1}^2 for k < rank (the origin for k = 0), a global minimum for k = rank. Each
+    # stands for its orbit U -> U Q with Q orthogonal.
+    # f <= f(0) forces |U|^2 <= |M| + |M|_F, spectral norms unless marked. On the spectral ball
+    # |U| <= R, R^2 = 1.1 (|M| + |M|_F), the curvature along V, |V|_F = 1, is
+    # |U^T V|_F^2 - <M, V V^T> + |U V^T + V U^T|_F^2/2, hence between -|M| and l = 3 R^2; the third
+    # derivative is 6 <U, V V^T V> <= 6 R = rho, attained.
     if not 1 <= rank < rows:
         raise ValueError(
             f"rank must be between 1 and rows - 1 = {rows - 1}, got {rank}: at full rank the "
             f"origin is a maximum; try matrix_factorisation(rows={max(rank, 1) + 4}, "
             f"rank={max(rank, 1)})"
         )
-    left, scales, _ = np.linalg.svd(
-        np.random.default_rng(seed).standard_normal((rows, rank)), full_matrices=False
-    )
+    a = np.random.default_rng(seed).standard_normal((rows, rank))
+    left, scales, _ = np.linalg.svd(a, full_matrices=False)
     root = left * (scales / scales[0])
     target = root @ root.T
     radius = math.sqrt(1.1 * (1 + float(np.linalg.norm(target))))
@@ -140,25 +112,14 @@ def matrix_factorisation(rows: int = 6, rank: int = 2, seed: int = 0) -> Landsca
 
 
 def rosenbrock(n: int = 4) -> Landscape:
-    """Build the chained valley: sum over i < n of 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2.
-
-    For n >= 4 there is a local minimum near (-1, 1, ..., 1) and a strict saddle between it and the
-    global minimum (1, ..., 1); both are found by Newton steps. For n = 2 and 3 there is neither.
-
-    The saddle's value is below n, and f <= n forces |x_i| <= a = 1 + sqrt(n) for i < n and
-    -a <= x_n <= 2 a^2. On that box the row sums of the Hessian give l = 202 + 1200 (a^2 + a). Its
-    third derivative along a unit v is sum 2400 x_i v_i^3 - 1200 v_i^2 v_{i+1}, at most
-    1200 sqrt(1 + 4 a^2) = rho by Cauchy's inequality.
-
-    Args:
-        n: The dimension, at least 2.
-
-    Returns:
-        The landscape.
-
-    Raises:
-        ValueError: If n is below 2.
-    """
+    """Build the chained valley: sum over i < n of 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2."""
+    # For n >= 4 there is a local minimum near (-1, 1, ..., 1) and a strict saddle between it and
+    # the global minimum (1, ..., 1); both are found by Newton steps. For n = 2 and 3 there is
+    # neither.
+    # The saddle's value is below n, and f <= n forces |x_i| <= a = 1 + sqrt(n) for i < n and
+    # -a <= x_n <= 2 a^2. On that box the row sums of the Hessian give l = 202 + 1200 (a^2 + a). Its
+    # third derivative along a unit v is sum 2400 x_i v_i^3 - 1200 v_i^2 v_{i+1}, at most
+    # 1200 sqrt(1 + 4 a^2) = rho by Cauchy's inequality.
     if n < 2:
         raise ValueError(f"n must be at least 2, got {n}: try rosenbrock(n=4)")
     width = 1 + math.sqrt(n)

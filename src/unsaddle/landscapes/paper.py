@@ -42,33 +42,16 @@ def _double_well(name: str, n: int, eps: float, stiffness: float) -> Landscape:
 
 
 def quartic() -> Landscape:
-    """Build x1^4/16 - x1^2/2 + 9 x2^2/8: two wells at (+-2, 0) and a saddle between them.
-
-    f <= 0 forces x1^2 <= 8. On |x1| <= 3 the Hessian, diag(3 x1^2/4 - 1, 9/4), gives l = 23/4 and
-    rho = 9/2, both attained.
-
-    Returns:
-        The landscape.
-    """
+    """Build x1^4/16 - x1^2/2 + 9 x2^2/8: two wells at (+-2, 0) and a saddle between them."""
+    # f <= 0 forces x1^2 <= 8. On |x1| <= 3 the Hessian, diag(3 x1^2/4 - 1, 9/4), gives l = 23/4 and
+    # rho = 9/2, both attained.
     return _double_well("quartic", n=2, eps=1.0, stiffness=9 / 4)
 
 
 def h(n: int = 10, eps: float = 1.0) -> Landscape:
-    """Build x^T diag(-eps, 1, ..., 1) x/2 + x1^4/16: one direction to find among n.
-
-    f <= 0 forces x1^2 <= 8 eps. On x1^2 <= 9 eps the Hessian, diag(3 x1^2/4 - eps, 1, ..., 1),
-    gives l = max(1, 23 eps/4) and rho = 9 sqrt(eps)/2, both attained.
-
-    Args:
-        n: The dimension, at least 2.
-        eps: The size of the one negative eigenvalue at the origin, positive.
-
-    Returns:
-        The landscape.
-
-    Raises:
-        ValueError: If n or eps is out of range.
-    """
+    """Build x^T diag(-eps, 1, ..., 1) x/2 + x1^4/16: one direction to find among n."""
+    # f <= 0 forces x1^2 <= 8 eps. On x1^2 <= 9 eps the Hessian, diag(3 x1^2/4 - eps, 1, ..., 1),
+    # gives l = max(1, 23 eps/4) and rho = 9 sqrt(eps)/2, both attained.
     if n < 2:
         raise ValueError(f"n must be at least 2 for a saddle, got {n}: try h(n=10)")
     if not 0 < eps < math.inf:
@@ -77,16 +60,11 @@ def h(n: int = 10, eps: float = 1.0) -> Landscape:
 
 
 def cubic() -> Landscape:
-    """Build (x1^3 - x2^3)/2 - 3 x1 x2 + (x1^2 + x2^2)^2/2, symmetric under x -> (-x2, -x1).
-
-    f <= 0 forces |x| <= 1.9. On the ball |x| <= R = 2 the curvature along a unit v with p = v1 v2
-    is at least -3 R - 3 and at most 6 R^2 + 3 R sqrt(1 - 2 p^2) + 6 |p| <= 24 + 3 sqrt(6) = l (the
-    true supremum is 31.26). The third derivative along v is 12 x.v + 3 (v1^3 - v2^3), at most
-    12 R + 3 = rho, attained.
-
-    Returns:
-        The landscape.
-    """
+    """Build (x1^3 - x2^3)/2 - 3 x1 x2 + (x1^2 + x2^2)^2/2, symmetric under x -> (-x2, -x1)."""
+    # f <= 0 forces |x| <= 1.9. On the ball |x| <= R = 2 the curvature along a unit v with p = v1 v2
+    # is at least -3 R - 3 and at most 6 R^2 + 3 R sqrt(1 - 2 p^2) + 6 |p| <= 24 + 3 sqrt(6) = l
+    # (the true supremum is 31.26). The third derivative along v is 12 x.v + 3 (v1^3 - v2^3), at
+    # most 12 R + 3 = rho, attained.
 
     def value(x: Any) -> Any:
         a, b = x[..., 0], x[..., 1]
@@ -121,16 +99,11 @@ def cubic() -> Landscape:
 
 
 def triangle() -> Landscape:
-    """Build cos(pi x1)/2 + (x2 + (cos(2 pi x1) - 1)/2)^2/2 - 1/2, of period 2 in x1.
-
-    The saddles are (even, 0), the minima (odd, 0); those nearest the origin are listed. f <= 0
-    forces -1.42 <= x2 <= 2.06. The second and third derivatives are affine in x2 and their norms
-    convex, so that over a slab in x2 both are largest on its two sides: l and rho are the maxima
-    over x1 there, on a grid of spacing 1e-6, rounded up (49.387 and 336.11).
-
-    Returns:
-        The landscape.
-    """
+    """Build cos(pi x1)/2 + (x2 + (cos(2 pi x1) - 1)/2)^2/2 - 1/2, of period 2 in x1."""
+    # The saddles are (even, 0), the minima (odd, 0); those nearest the origin are listed. f <= 0
+    # forces -1.42 <= x2 <= 2.06. The second and third derivatives are affine in x2 and their norms
+    # convex, so that over a slab in x2 both are largest on its two sides: l and rho are the maxima
+    # over x1 there, on a grid of spacing 1e-6, rounded up (49.387 and 336.11).
 
     def bend(x: Any) -> Any:
         return x[..., 1] + (namespace(x).cos(2 * math.pi * x[..., 0]) - 1) / 2
@@ -165,15 +138,10 @@ def triangle() -> Landscape:
 
 
 def exponential() -> Landscape:
-    """Build 1/(1 + exp(x1^2)) + (x2 - x1^2 exp(-x1^2))^2/2 - 1, which has no minimum.
-
-    The value at the saddle is -1/2 and the infimum, -1, is approached as |x1| grows. f <= -1/2
-    forces |x2| <= 1.15. As for `triangle`, l and rho are maxima over x1 on the two sides of the
-    slab, on a grid of spacing 1e-5, rounded up (3, attained at x1 = 0, and 8.8093).
-
-    Returns:
-        The landscape.
-    """
+    """Build 1/(1 + exp(x1^2)) + (x2 - x1^2 exp(-x1^2))^2/2 - 1, which has no minimum."""
+    # The value at the saddle is -1/2 and the infimum, -1, is approached as |x1| grows. f <= -1/2
+    # forces |x2| <= 1.15. As for `triangle`, l and rho are maxima over x1 on the two sides of the
+    # slab, on a grid of spacing 1e-5, rounded up (3, attained at x1 = 0, and 8.8093).
 
     def parts(x: Any) -> tuple[Any, Any, Any]:
         square = x[..., 0] ** 2

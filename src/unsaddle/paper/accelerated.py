@@ -1,66 +1,15 @@
 """Figures 4 to 8, of the accelerated methods: declarations, as in ``figures.py``."""
 
 from collections.abc import Callable
-from math import sqrt
-from typing import Any
-
-import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.claims import Ask, Claim, both, dominated, share
-from unsaddle.paper.declare import Figure, Scan, converges, friction, gathers, grid, panel_on, wins
-from unsaddle.paper.experiment import Arm
+from unsaddle.paper.claims import Claim, Readings, both, dominated, share
+from unsaddle.paper.declare import Figure, Scan, at, faster, figure_on, gathers, symbols
+from unsaddle.paper.experiment import Arm, Panel
 
 OURS, THEIRS = ("ours", "<=", 0.9, "<", 0.05), ("theirs", "<=", 0.9, ">", 0.2)  # the halves
-THETAS = grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
-
-
-def _accelerated(
-    f: Landscape, eta: float, r: float, curvature: float, times: int, reach: float,
-    window: Any, claims: Callable[..., tuple[Claim, ...]], note: str, **more: Any,
-) -> Figure:  # fmt: skip
-    """Declare a figure of ANCGD against PAGD."""
-    given = {"eta": eta, "r": r}
-    panel = panel_on(
-        f,
-        Arm("ANCGD", "ancgd", (10, 20), given | {"theta": 0.2}),
-        Arm("PAGD", "pagd", (times // 2, times), given | {"theta": 0.3}),
-        reach,
-        **more,
-    )
-    ours, theirs = share(*OURS), share(*THEIRS)
-    theory = friction(eta, curvature)
-    reading = f"theta = {theory:.3f}, by theory"
-    thetas = {
-        reading: {"theta": theory},
-        "theta = 0.2 (ANCGD), 0.3 (PAGD)": {},
-        "theta = 0.3 for both": {"theta": 0.3},
-        f"{reading}, with NCE": {"theta": theory, "nce": 1},
-    }
-    return Figure(
-        f"ANCGD and PAGD on the {f.name} landscape",
-        (panel,),
-        (
-            *claims(reading, theory, ours, theirs),
-            wins(panel, 0.9, "1/3", 160, thetas),
-            converges(panel, 0.9, thetas),
-        ),
-        Scan(
-            "theta",
-            THETAS,
-            lambda theta: {"theta": theta},
-            {"ANCGD": ours, "PAGD": theirs},
-            {"ANCGD": theory, "PAGD": theory},
-            () if more else (0.05, 0.2),
-            f"{'-f' if more else 'decrease'} <= 0.9",
-        ),
-        note + " Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, the one pair that "
-        "meets every half-claim of figures 4 to 8; it gives the two methods different momentum.",
-        window,
-    )
-
-
+THETAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 SLOWER = (
     "NCE belongs to PAGD as published; Algorithm 2 has it too, but not in the window that is shown "
     "here. With the theory's theta the test for it holds at the saddle: the momentum is thrown "
@@ -69,128 +18,154 @@ SLOWER = (
 VACUOUS = f"{SLOWER} No path is through at its time, and the halves are true but vacuous."
 
 
-def _halves(times: int) -> Callable[..., tuple[Claim, ...]]:
-    def claims(reading: str, theory: float, ours: Ask, theirs: Ask) -> tuple[Claim, ...]:
-        thetas = {f"theta = {theta:g} for both": {"theta": theta} for theta in THETAS}
-        return (
-            Claim(
-                f"PAGD, t = {times}: over 20% of paths decrease f by no more than 0.9",
-                theirs,
-                {
-                    reading: {"theta": theory},
-                    "theta = 0.3": {"theta": 0.3},
-                    f"{reading}, with NCE": {"theta": theory, "nce": 1},
-                    "theta = 0.3, with NCE": {"theta": 0.3, "nce": 1},
-                },
-                VACUOUS,
-            ),
-            Claim(
-                "ANCGD, t = 20: this ratio is less than 5%",
-                ours,
-                {reading: {"theta": theory}, "theta = 0.2": {"theta": 0.2}},
-            ),
-            Claim(
-                "Both halves at once, with one theta",
-                both(THEIRS, OURS),
-                {
-                    f"{reading}, for both": {"theta": theory},
-                    **thetas,
-                    f"{reading}, for both, with NCE": {"theta": theory, "nce": 1},
-                },
-                VACUOUS,
-            ),
-        )
+def _by_theory(f: Landscape, eta: float, after: str = "") -> Readings:
+    """Give the reading that theta is the theory's."""
+    theta = symbols(f, eta)["theta"]
+    return {f"theta = {theta:.3f}, by theory{after}": {"theta": theta}}
 
-    return claims
+
+def _with_nce(readings: Readings) -> Readings:
+    """Give the same readings, and PAGD with NCE."""
+    return {f"{name}, with NCE": changes | {"nce": 1} for name, changes in readings.items()}
+
+
+def _quantity(f: Landscape) -> str:
+    """Say what a descent value, -f, is: a decrease if f is zero at the saddle."""
+    return "-f" if f.value(f.saddles[0]) else "decrease"
+
+
+def _halves(f: Landscape, eta: float, times: int) -> tuple[Claim, ...]:
+    """Claim what the captions of figures 4 and 5 say of either method, and both at once."""
+    alone = _by_theory(f, eta) | at("theta", 0.3)
+    theory = _by_theory(f, eta, ", for both")
+    return (
+        Claim(
+            f"PAGD, t = {times}: over 20% of paths decrease f by no more than 0.9",
+            share(*THEIRS),
+            alone | _with_nce(alone),
+            VACUOUS,
+        ),
+        Claim(
+            "ANCGD, t = 20: this ratio is less than 5%",
+            share(*OURS),
+            _by_theory(f, eta) | at("theta", 0.2),
+        ),
+        Claim(
+            "Both halves at once, with one theta",
+            both(THEIRS, OURS),
+            theory | at("theta", *THETAS, after=" for both") | _with_nce(theory),
+            VACUOUS,
+        ),
+    )
+
+
+def _domination(f: Landscape, eta: float, times: int) -> tuple[Claim, ...]:
+    """Claim what the caption of figure 6 says."""
+    theory = _by_theory(f, eta, ", for both")
+    return (
+        Claim(
+            f"PAGD, t = {times}, is dominated by ANCGD, t = 20",
+            dominated(0.9),
+            theory | at("theta", 0.2, 0.3, after=" for both") | _with_nce(theory),
+            "Share of samples with -f <= 0.9: f is -1/2 at the saddle and its infimum is -1, "
+            "so that no decrease of 0.9 exists. " + SLOWER,
+        ),
+    )
+
+
+def _against_pagd(
+    f: Landscape, eta: float, r: float, times: int, claims: Callable[..., tuple[Claim, ...]],
+    bounds: tuple[float, ...], note: str,
+) -> Figure:  # fmt: skip
+    """Declare a figure of ANCGD against PAGD."""
+    given = {"eta": eta, "r": r}
+    panel = Panel(
+        f,
+        Arm("ANCGD", "ancgd", (10, 20), given | {"theta": 0.2}),
+        Arm("PAGD", "pagd", (times // 2, times), given | {"theta": 0.3}),
+    )
+    theory, drawn = _by_theory(f, eta), {"theta = 0.2 (ANCGD), 0.3 (PAGD)": {}}
+    thetas = theory | drawn | at("theta", 0.3, after=" for both") | _with_nce(theory)
+    return figure_on(
+        panel,
+        *claims(f, eta, times),
+        *faster(panel, 0.9, "1/3", 160, thetas),
+        scan=Scan(
+            "theta",
+            THETAS,
+            lambda theta: {"theta": theta},
+            {"ANCGD": share(*OURS), "PAGD": share(*THEIRS)},
+            dict.fromkeys(("ANCGD", "PAGD"), symbols(f, eta)["theta"]),
+            bounds,
+            f"{_quantity(f)} <= 0.9",
+        ),
+        note=f"{note} Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, the one pair that "
+        "meets every half-claim of figures 4 to 8; it gives the two methods different momentum.",
+    )
 
 
 def quartic_accelerated() -> Figure:
     """Figure 4."""
-    theory = friction(0.05, 1.0)
-    figure = _accelerated(
-        landscapes.quartic(), 0.05, 0.08, 1.0, 40, 4.0, (-3.2, 3.2, -1.6, 1.6), _halves(40),
-        "At the theory's theta PAGD does not fail as the caption says.",
-    )  # fmt: skip
-    thetas = {f"theta = {theory:.3f}, by theory": {"theta": theory}, "theta = 0.2": {"theta": 0.2}}
-    return figure._replace(claims=(*figure.claims, gathers(figure.panels[0], "ours", thetas)))
+    f, eta = landscapes.quartic(), 0.05
+    note = "At the theory's theta PAGD does not fail as the caption says."
+    figure = _against_pagd(f, eta, 0.08, 40, _halves, (0.05, 0.2), note)
+    left = gathers(figure.panels[0], "ours", _by_theory(f, eta) | at("theta", 0.2))
+    return figure._replace(claims=(*figure.claims, left))
 
 
 def triangle_accelerated() -> Figure:
     """Figure 5."""
-    return _accelerated(
-        landscapes.triangle(), 0.01, 0.1, np.pi**2 / 2, 80, 1.6, (-1.6, 1.6, -0.8, 1.6),
-        _halves(80), "No single theta makes both halves of the caption true.",
-    )  # fmt: skip
+    note = "No single theta makes both halves of the caption true."
+    return _against_pagd(landscapes.triangle(), 0.01, 0.1, 80, _halves, (0.05, 0.2), note)
 
 
 def exponential_accelerated() -> Figure:
     """Figure 6."""
-
-    def claims(reading: str, theory: float, ours: Ask, theirs: Ask) -> tuple[Claim, ...]:
-        return (
-            Claim(
-                "PAGD, t = 60, is dominated by ANCGD, t = 20",
-                dominated(0.9),
-                {
-                    f"{reading}, for both": {"theta": theory},
-                    "theta = 0.2 for both": {"theta": 0.2},
-                    "theta = 0.3 for both": {"theta": 0.3},
-                    f"{reading}, for both, with NCE": {"theta": theory, "nce": 1},
-                },
-                "Share of samples with -f <= 0.9: f is -1/2 at the saddle and its infimum is -1, "
-                "so that no decrease of 0.9 exists. " + SLOWER,
-            ),
-        )
-
-    return _accelerated(
-        landscapes.exponential(), 0.03, 0.1, 0.5, 60, 4.0, (-4, 4, -1.2, 1.6), claims,
+    note = (
         "A descent value is -f here: the largest decrease that there is, is 1/2. At the theory's "
-        "theta the order of the two methods is reversed.", reference=0.0,
-    )  # fmt: skip
+        "theta the order of the two methods is reversed."
+    )
+    return _against_pagd(landscapes.exponential(), 0.03, 0.1, 60, _domination, (), note)
 
 
-def _neon(
-    f: Landscape, eta: float, curvature: float, times: int, extract: str, reach: float,
-    window: Any, claims: tuple[Claim, ...], threshold: float, bounds: tuple[float, ...],
-    note: str, **more: Any,
+def _against_neon(
+    f: Landscape, eta: float, times: int, extract: str, threshold: float,
+    bounds: tuple[float, ...], claims: tuple[Claim, ...], note: str,
 ) -> Figure:  # fmt: skip
     """Declare a figure of ANCGD against NEON+."""
-    given = {"eta": eta, "r": 0.1}
-    zeta, below = 1 - sqrt(eta * curvature), lambda arm: share(arm, "<=", threshold, ">", 0)
-    panel = panel_on(
+    theory, given = symbols(f, eta), {"eta": eta, "r": 0.1}
+    panel = Panel(
         f,
         Arm("ANCGD", "ancgd", (times // 2,), given | {"theta": 0.2}),
-        Arm("NEON+", "neon+", (times,), given | {"zeta": zeta, "extract": extract}),
-        reach,
-        **more,
+        Arm("NEON+", "neon+", (times,), given | {"zeta": theory["zeta"], "extract": extract}),
     )
-    theory = {"theta": friction(eta, curvature), "zeta": zeta}
     readings = {
         "both by theory, the line search for both": theory | {"extract": "search"},
         "theta = 0.2, zeta by theory, as drawn": {},
     }
-    fast = wins(panel, threshold, "1/2", 80, readings)
-    return Figure(
-        f"ANCGD and NEON+ on the {f.name} landscape",
-        (panel,),
-        (*claims, fast, converges(panel, threshold, readings)),
-        Scan(
+    return figure_on(
+        panel,
+        *claims,
+        *faster(panel, threshold, "1/2", 80, readings),
+        scan=Scan(
             "theta, and 1 - zeta",
-            grid(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
+            (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
             lambda theta: {"theta": theta, "zeta": 1 - theta, "extract": "search"},
-            {"ANCGD": below("ours"), "NEON+": below("theirs")},
-            {"ANCGD": theory["theta"], "NEON+": 1 - zeta},
+            {
+                "ANCGD": share("ours", "<=", threshold, ">", 0),
+                "NEON+": share("theirs", "<=", threshold, ">", 0),
+            },
+            {"ANCGD": theory["theta"], "NEON+": 1 - theory["zeta"]},
             bounds,
-            f"{'-f' if more else 'decrease'} <= {threshold:g}",
+            f"{_quantity(f)} <= {threshold:g}",
         ),
-        note,
-        window,
+        note=note,
     )
 
 
 def triangle_neon() -> Figure:
     """Figure 7."""
-    theory = friction(0.04, np.pi**2 / 2)
+    f, eta = landscapes.triangle(), 0.04
     claims = (
         Claim(
             "NEON+, t = 20: none of the paths decreases f by more than 0.95",
@@ -203,39 +178,34 @@ def triangle_neon() -> Figure:
         Claim(
             "ANCGD, t = 10: this ratio is larger than 90%",
             share("ours", ">", 0.95, ">", 0.9),
-            {f"theta = {theory:.3f}, by theory": {"theta": theory}, "theta = 0.2": {"theta": 0.2}},
+            _by_theory(f, eta) | at("theta", 0.2),
         ),
     )
-    figure = _neon(
-        landscapes.triangle(), 0.04, np.pi**2 / 2, 20, "point", 1.6, (-1.6, 1.6, -0.8, 1.6),
-        claims, 0.95, (0.1,),
+    note = (
         "Zeta and theta are not given. Drawn: NEON+'s own iterate, zeta by theory, and theta = 0.2."
-        " The scan gives the line search to both.",
-    )  # fmt: skip
-    panel = figure.panels[0]
-    left = gathers(panel, "theirs", {
-        "zeta by theory": {},
-        "zeta by theory, at t = 10": {"t": (10,)},
-        "zeta = 0.9": {"zeta": 0.9},
-    })  # fmt: skip
-    left = left._replace(note=f"{left.note} Later than t = 10 it leaves: it is not renormalised.")
-    ours = gathers(panel, "ours", {f"theta = {theory:.3f}, by theory": {"theta": theory}})
-    return figure._replace(claims=(*figure.claims, ours, left))
+        " The scan gives the line search to both."
+    )
+    figure = _against_neon(f, eta, 20, "point", 0.95, (0.1,), claims, note)
+    zetas = {"zeta by theory": {}, "zeta by theory, at t = 10": {"t": (10,)}} | at("zeta", 0.9)
+    later = " Later than t = 10 it leaves: it is not renormalised."
+    ours = gathers(figure.panels[0], "ours", _by_theory(f, eta))
+    theirs = gathers(figure.panels[0], "theirs", zetas, later)
+    return figure._replace(claims=(*figure.claims, ours, theirs))
 
 
 def exponential_neon() -> Figure:
     """Figure 8."""
-    theory, zeta = friction(0.03, 0.5), 1 - sqrt(0.015)
-    saddle = {"reference": -0.5}
+    f, eta = landscapes.exponential(), 0.03
+    zeta, (theory,) = symbols(f, eta)["zeta"], _by_theory(f, eta).items()
+    literally = {"reference": -0.5}
     claims = (
         Claim(
             "NEON+, t = 40: over 20% of the paths decrease f by no more than 0.9",
-            share("theirs", "<=", 0.9, ">", 0.2),
+            share(*THEIRS),
             {
-                "literally a decrease": {"zeta": zeta} | saddle,
+                "literally a decrease": {"zeta": zeta} | literally,
                 f"-f; zeta = {zeta:.3f}, by theory": {"zeta": zeta},
-                "-f; zeta = 0.85": {"zeta": 0.85},
-                "-f; zeta = 0.7": {"zeta": 0.7},
+                **at("zeta", 0.85, 0.7, before="-f; "),
             },
             "Read literally it is vacuous: no decrease beyond 0.5 exists.",
         ),
@@ -243,16 +213,14 @@ def exponential_neon() -> Figure:
             "ANCGD, t = 20: this ratio is less than 10%",
             share("ours", "<=", 0.9, "<", 0.1),
             {
-                "literally a decrease": {"theta": 0.2} | saddle,
-                f"-f; theta = {theory:.3f}, by theory": {"theta": theory},
-                "-f; theta = 0.2": {"theta": 0.2},
-                "-f; theta = 0.3": {"theta": 0.3},
+                "literally a decrease": {"theta": 0.2} | literally,
+                f"-f; {theory[0]}": theory[1],
+                **at("theta", 0.2, 0.3, before="-f; "),
             },
         ),
     )
-    return _neon(
-        landscapes.exponential(), 0.03, 0.5, 40, "search", 4.0, (-4, 4, -1.2, 1.6), claims,
-        0.9, (0.1, 0.2),
+    note = (
         "Zeta and theta are not given. Drawn: zeta by theory, theta = 0.2, the line search for "
-        "both, and -f for a descent value.", reference=0.0,
-    )  # fmt: skip
+        "both, and -f for a descent value."
+    )
+    return _against_neon(f, eta, 40, "search", 0.9, (0.1, 0.2), claims, note)

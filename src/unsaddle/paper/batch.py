@@ -3,8 +3,12 @@
 A row is the run that has its seed: seeds are an (M,) array, and each row's noise is a function of
 its own (seed, episode), whichever rows stand beside it. Blocks of vectors are left out: no method
 that is run this way keeps any.
+
+Two coordinates can stand for n: x1, and the length of all others. This is exact wherever f depends
+on x2, ..., xn through their length only, as h does.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +25,14 @@ _MIX = (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class Batch:
     """The operations of :class:`unsaddle.core.ops.Operations`, row by row."""
+
+    n: int = 0  # the dimension that two coordinates stand for; 0 if each is itself
+    starts: Vector | None = None  # rows, or one for all, from which every search starts
+    circle: bool = False  # draws from the ball lie on its sphere
+    floor: bool = True  # rounding is known of, and searches may widen their radius because of it
 
     sqrt, log = staticmethod(np.sqrt), staticmethod(np.log)
     maximum, where = staticmethod(np.maximum), staticmethod(np.where)
@@ -60,77 +70,34 @@ class Batch:
 
     def noise(self, like: Vector, seed: Any, episode: Any) -> Vector:
         """Standard normal rows of like's shape and precision, each of its (seed, episode)."""
+        if self.starts is not None:
+            return self.starts * np.ones_like(like)
         columns = np.arange(1, like.shape[-1] + 1, dtype=np.uint64) * _GOLDEN
         bits = _key(seed, episode, 0)[:, None] + columns
-        return ndtri(_unit(bits)).astype(like.dtype, copy=False)
+        normal = ndtri(_unit(bits)).astype(like.dtype, copy=False)
+        if self.n:  # the length of n - 1 others is drawn from its own distribution
+            rest = self.uniform(like, np.asarray(seed) + 2**40, episode)
+            normal[:, 1] = np.sqrt(2 * gammaincinv((self.n - 1) / 2, rest))
+        return normal
 
     def uniform(self, like: Vector, seed: Any, episode: Any) -> Any:
         """Numbers in (0, 1), each of its (seed, episode) and independent of the noise."""
-        return _unit(_key(seed, episode, 1))
+        return 1.0 if self.circle else _unit(_key(seed, episode, 1))
 
     def size(self, x: Vector) -> int:
-        """How many numbers a row has."""
-        return x.shape[-1]
+        """How many numbers a row has, or stands for."""
+        return self.n or x.shape[-1]
 
     def roundoff(self, x: Vector) -> float:
         """Unit roundoff of x's precision."""
-        return float(np.finfo(x.dtype).eps) / 2
+        return float(np.finfo(x.dtype).eps) / 2 if self.floor else 0.0
 
     def tiny(self, x: Vector) -> float:
         """Smallest normal number of x's precision."""
         return float(np.finfo(x.dtype).tiny)
 
 
-class Circle(Batch):
-    """Draws from the ball lie on its sphere."""
-
-    def uniform(self, like: Vector, seed: Any, episode: Any) -> Any:
-        """The radius of a draw, which is one."""
-        return 1.0
-
-
-class Reduced(Batch):
-    """Two coordinates stand for n: x1, and the length of all others.
-
-    This is exact wherever f depends on x2, ..., xn through their length only, as h does.
-    """
-
-    def __init__(self, n: int) -> None:
-        """Take the dimension that is stood for."""
-        self.n = n
-
-    def noise(self, like: Vector, seed: Any, episode: Any) -> Vector:
-        """A normal number, and the length of n - 1 others, drawn from its own distribution."""
-        rest = self.uniform(like, np.asarray(seed) + 2**40, episode)
-        length = np.sqrt(2 * gammaincinv((self.n - 1) / 2, rest))
-        return np.stack([super().noise(like, seed, episode)[:, 0], length], -1)
-
-    def size(self, x: Vector) -> int:
-        """The dimension that is stood for."""
-        return self.n
-
-
-class Given(Batch):
-    """The noise is given: every search starts from the same rows."""
-
-    def __init__(self, rows: Vector) -> None:
-        """Take the rows, or one row for all."""
-        self.rows = rows
-
-    def noise(self, like: Vector, seed: Any, episode: Any) -> Vector:
-        """The rows given."""
-        return self.rows * np.ones_like(like)
-
-
-class Floorless(Batch):
-    """Rounding is not known of, so that no search widens its radius because of it."""
-
-    def roundoff(self, x: Vector) -> float:
-        """None that is admitted."""
-        return 0.0
-
-
-BATCH, CIRCLE = Batch(), Circle()
+BATCH = Batch()
 
 
 def _column(a: Any) -> Any:

@@ -1,11 +1,10 @@
 """The paper's claims: how each is measured under a reading, and the verdict over its readings.
 
-A question, such as ``share("ours", "<=", 0.9, "<", 0.05)``, is put to an experiment under a reading
-and from so many samples. The answer is what was measured, how sure it is, and whether the paper is
-right.
+A question, such as ``share("ours", "<=", 0.9, "<", 0.05)``, is put to an experiment that is under a
+reading. The answer is what was measured, how sure it is, and whether the paper is right.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from math import inf, prod, sqrt
 from operator import eq, gt, lt
@@ -23,7 +22,6 @@ HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"
 LASTING = "{}, for good"
 COMPARE = {">": gt, "<": lt, "=": eq}
 COUNTS = np.arange(RUN + 1)  # of samples in one run of the paper
-Changes = Mapping[str, Any]  # of a reading
 
 
 class Measured(NamedTuple):
@@ -39,7 +37,7 @@ class Measured(NamedTuple):
     vacuous: bool = False  # true, but it would be of any method, or of any that has not arrived
 
 
-Ask = Callable[[Experiment, Changes, int], Measured]
+Ask = Callable[[Experiment], Measured]
 Readings = dict[str, dict[str, Any]]  # name -> what it changes; the first is the literal one
 
 
@@ -54,7 +52,7 @@ class Claim(NamedTuple):
 
 
 def question(measure: Callable[..., Measured]) -> Callable[..., Ask]:
-    """Turn ``measure(*given, experiment, changes, m)`` into a function that gives an ``Ask``."""
+    """Turn ``measure(*given, experiment)`` into a function that gives an ``Ask``."""
     return lambda *given: partial(measure, *given)
 
 
@@ -66,20 +64,12 @@ def wilson(p: float, m: int) -> tuple[float, float]:
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
-def _above(
-    experiment: Experiment, arm: str, changes: Changes, m: int, threshold: float, panel: int = 0
-) -> float:
-    """Give the share of samples that are above a threshold at the last time."""
-    return float(np.mean(experiment.above(arm, changes, m, threshold, panel)[-1]))
-
-
 @question
 def share(
-    arm: str, side: str, threshold: float, sense: str, bound: float,
-    experiment: Experiment, changes: Changes, m: int,
-) -> Measured:  # fmt: skip
+    arm: str, side: str, threshold: float, sense: str, bound: float, experiment: Experiment
+) -> Measured:
     """Ask whether the share with a decrease ``<=`` or ``>`` a threshold is ``>, <, =`` a bound."""
-    above = _above(experiment, arm, changes, m, threshold)
+    m, above = experiment.m, experiment.share(arm, threshold)
     p = above if side == ">" else 1 - above
     shows = COMPARE[sense](COUNTS, round(bound * RUN))
     run = float(binom.pmf(COUNTS, RUN, p)[shows].sum())
@@ -89,9 +79,9 @@ def share(
 
 
 @question
-def dominated(threshold: float, experiment: Experiment, changes: Changes, m: int) -> Measured:
+def dominated(threshold: float, experiment: Experiment) -> Measured:
     """Ask whether more of their samples than of ours end at or below a threshold."""
-    ours, theirs = (1 - _above(experiment, arm, changes, m, threshold) for arm in ARMS)
+    m, (ours, theirs) = experiment.m, (1 - experiment.share(arm, threshold) for arm in ARMS)
     spread = 1.96 * sqrt((ours * (1 - ours) + theirs * (1 - theirs)) / m)
     run = float(binom.pmf(COUNTS, RUN, theirs) @ binom.cdf(COUNTS - 1, RUN, ours))
     words = f"{theirs:.1%} of theirs and {ours:.1%} of ours at or below {threshold:g}"
@@ -100,36 +90,32 @@ def dominated(threshold: float, experiment: Experiment, changes: Changes, m: int
 
 
 @question
-def ahead(threshold: float, experiment: Experiment, changes: Changes, m: int) -> Measured:
+def ahead(threshold: float, experiment: Experiment) -> Measured:
     """Ask whether at each time more of our samples than of theirs are above a threshold."""
-    above = np.array([experiment.above(arm, changes, m, threshold) for arm in ARMS])
-    shares = above.mean(-1)
+    above = np.array([experiment.above(arm, threshold) for arm in ARMS])
+    m, shares = experiment.m, above.mean(-1)
     gap = float((shares[0] - shares[1]).min())
     spread = 1.96 * sqrt(float((shares * (1 - shares)).sum(0).max()) / m)
-    runs = above[..., : m - m % RUN].reshape(*shares.shape, -1, RUN).mean(-1)
-    run = float((runs[0] > runs[1]).all(0).mean())
+    ours, theirs = of_runs(above)
+    run = float((ours > theirs).all(0).mean())
     lists = [" and ".join(f"{p:.1%}" for p in each) for each in shares]
     words = f"ours {lists[0]}, theirs {lists[1]} above {threshold:g}"
     return Measured(gap, gap - spread, gap + spread, run, gap > 0, words, m)
 
 
 @question
-def aligned(
-    arm: str, curvature: float, bound: float, experiment: Experiment, changes: Changes, m: int
-) -> Measured:
+def aligned(arm: str, curvature: float, bound: float, experiment: Experiment) -> Measured:
     """Ask whether more than this share of directions has half of the saddle's curvature."""
-    reading = {**changes, "extract": "curvature", "reference": 0.0}
-    measured = share(arm, ">", curvature / 2, ">", bound)(experiment, reading, m)
+    curved = experiment.under({"extract": "curvature", "reference": 0.0})
+    measured = share(arm, ">", curvature / 2, ">", bound)(curved)
     what = f"{measured.value:.1%} with curvature below {-curvature / 2:.3g}"
     return measured._replace(what=what)
 
 
 @question
-def both(
-    one: tuple[Any, ...], other: tuple[Any, ...], experiment: Experiment, changes: Changes, m: int
-) -> Measured:
+def both(one: tuple[Any, ...], other: tuple[Any, ...], experiment: Experiment) -> Measured:
     """Ask for two shares under one reading; the value is the smaller margin to their bounds."""
-    found = [share(*half)(experiment, changes, m) for half in (one, other)]
+    found = [share(*half)(experiment) for half in (one, other)]
     margins = [
         (p - bound, low - bound, high - bound) if sense == ">"
         else (bound - p, bound - high, bound - low)
@@ -139,21 +125,19 @@ def both(
     words = "; ".join([*(each.what for each in found), f"margin {100 * least:.1f} points"])
     run, satisfied = prod(each.run for each in found), all(each.satisfied for each in found)
     vacuous = any(each.vacuous for each in found)
-    return Measured(least, low, high, run, satisfied, words, m, vacuous)
+    return Measured(least, low, high, run, satisfied, words, experiment.m, vacuous)
 
 
 def under(ask: Ask, **fixed: Any) -> Ask:
     """Ask the same with something added to the reading."""
-    return lambda experiment, changes, m: ask(experiment, {**changes, **fixed}, m)
+    return lambda experiment: ask(experiment.under(fixed))
 
 
 @question
-def similar(
-    threshold: float, most: float, experiment: Experiment, changes: Changes, m: int
-) -> Measured:
+def similar(threshold: float, most: float, experiment: Experiment) -> Measured:
     """Ask whether in every panel the shares above a threshold differ by at most so much."""
-    panels = range(len(experiment.panels))
-    shares = [[_above(experiment, arm, changes, m, threshold, i) for i in panels] for arm in ARMS]
+    m, panels = experiment.m, range(len(experiment.panels))
+    shares = [[experiment.share(arm, threshold, i) for i in panels] for arm in ARMS]
     pairs = [*zip(*shares, strict=True)]
     gap, spread = max(abs(a - b) for a, b in pairs), 1.96 * sqrt(0.5 / m)
     run = prod(_close(a, b, most) for a, b in pairs)
@@ -181,21 +165,17 @@ def reached(shares: np.ndarray, level: float = 0.9, lasting: bool = False) -> np
 def of_runs(rows: np.ndarray) -> np.ndarray:
     """Give the shares of single runs of the paper's size, one column for each."""
     whole = rows.shape[-1] // RUN * RUN
-    return rows[:, :whole].reshape(len(rows), -1, RUN).mean(-1)
+    return rows[..., :whole].reshape(*rows.shape[:-1], -1, RUN).mean(-1)
 
 
 @question
-def race(
-    threshold: float, ratio: float, limit: int, experiment: Experiment, changes: Changes, m: int
-) -> Measured:
+def race(threshold: float, ratio: float, limit: int, experiment: Experiment) -> Measured:
     """Ask whether ours has 90% of its samples through in less than a ratio of their iterations."""
     # A reading may be ``lasting``: 90% from then on, as searches swing back. They are followed to
     # the limit, or until over 97% were through ``PATIENCE`` times on end. Where theirs are not
     # through at the limit, the value is a bound from above, as if they were next.
-    changes = dict(changes)
-    lasting = bool(changes.pop("lasting", 0))
-    times = range(1, limit + 1)
-    rows = [experiment.curve(arm, changes, threshold, times, m, stop=0.97) for arm in ARMS]
+    m, lasting = experiment.m, bool(experiment.changes.get("lasting"))
+    rows = [experiment.curve(arm, threshold, range(1, limit + 1), stop=0.97) for arm in ARMS]
     ours, theirs = (each.mean(-1) for each in rows)
 
     def quotient(fast: np.ndarray, slow: np.ndarray, shift: float = 0.0) -> np.ndarray:
@@ -218,7 +198,7 @@ def judge(
     """Measure a claim under each of its readings and give the verdict, as claims.json has it."""
     measured = {}
     for name, values in claim.readings.items():
-        measured[name] = claim.ask(experiment, values, SAMPLES)
+        measured[name] = claim.ask(experiment.under(values))
         tick()
     names = list(measured)
     good = [name for name in names if measured[name].satisfied and not measured[name].vacuous]
@@ -234,6 +214,12 @@ def judge(
         "note": claim.note,
         "readings": {name: entry(each) for name, each in measured.items()},
     }
+
+
+def known(words: str, reading: str, measured: Measured, note: str) -> dict[str, Any]:
+    """Give the verdict on a claim that has one reading and is measured already."""
+    claim = Claim(words, lambda *asked: measured, {reading: {}}, note)
+    return judge(claim, Experiment((), 0, measured.samples))
 
 
 def entry(measured: Measured) -> dict[str, Any]:

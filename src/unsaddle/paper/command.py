@@ -10,7 +10,7 @@ from unsaddle.paper import pipeline
 
 
 def run(names: list[str], output: str, seed: int, again: bool) -> int:
-    """Run the jobs with a progress bar and the time left."""
+    """Run the jobs with a progress bar and the time left, or where none can be a line per part."""
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
     todo = pipeline.chosen(names)
@@ -20,18 +20,21 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
         TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
     try:
-        with Progress(*columns, console=console) as progress:
+        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
             weight = sum(pipeline.JOBS[name].seconds for name in todo)
             parts = progress.add_task(f"0 of {len(todo)} parts", total=weight)
             shares: dict[str, float] = {}
 
             def told(name: str, share: float) -> None:
+                news = share == 1 and shares.get(name) != 1
                 shares[name] = share
                 under_way = [each for each, part in shares.items() if part < 1]
                 words = f"{len(shares) - len(under_way)} of {len(todo)} parts"
                 seconds = sum(pipeline.JOBS[each].seconds * part for each, part in shares.items())
                 progress.update(parts, completed=seconds,
                                 description=" ".join([words, *under_way]))  # fmt: skip
+                if news and progress.disable:
+                    print(f"{words}: {name}", file=sys.stderr, flush=True)
 
             page = pipeline.reproduce(names, Path(output), seed, again, told)
     except KeyboardInterrupt:

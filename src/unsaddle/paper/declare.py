@@ -9,11 +9,7 @@ import numpy as np
 
 from unsaddle.landscapes import Landscape
 from unsaddle.paper.claims import LASTING, Ask, Claim, Readings, ahead, aligned, race
-from unsaddle.paper.experiment import Arm, Panel
-
-FASTER = "{} typically needs less than {} of {}'s iterations"
-AHEAD = "{} converges faster than {} even when it has far fewer iterations"
-GATHERS = "{}: from a uniform circle to a distribution concentrating on two points"
+from unsaddle.paper.experiment import Panel
 
 
 class Scan(NamedTuple):
@@ -37,55 +33,64 @@ class Figure(NamedTuple):
     claims: tuple[Claim, ...]
     scan: Scan
     note: str  # what was chosen, and why
-    window: tuple[float, float, float, float] | None = None  # of the contour plot
 
 
-def panel_on(f: Landscape, ours: Arm, theirs: Arm, reach: float, **more: Any) -> Panel:
-    """Give a panel with the landscape's name for a title, whose descents count from the saddle."""
-    reference = float(f.value(np.zeros(f.n)))
-    given = {"title": f.name, "reference": reference} | more
-    return Panel(landscape=f, ours=ours, theirs=theirs, reach=reach, **given)
-
-
-def grid(*values: float) -> tuple[float, ...]:
-    """Give the values of a scan."""
-    return tuple(round(float(v), 6) for v in values)
-
-
-def friction(eta: float, curvature: float) -> float:
-    """Give the theory's theta, sqrt(eta curvature)/2: sqrt(gamma/l)/4 with l = 1/(4 eta)."""
-    return sqrt(eta * curvature) / 2
-
-
-def raced(readings: Readings) -> Readings:
-    """Give each reading twice: 90% are through for the first time, and for good."""
-    lasting = {LASTING.format(name): each | {"lasting": 1} for name, each in readings.items()}
-    return {**readings, **lasting}
-
-
-def wins(
-    panel: Panel, threshold: float, ratio: str, limit: int, readings: Readings, note: str = ""
-) -> Claim:
-    """Claim what the introduction says: ours needs less than a ratio of their iterations."""
-    words = FASTER.format(panel.ours.label, ratio, panel.theirs.label)
-    asked = race(threshold, float(Fraction(ratio)), limit)
-    return Claim(words, asked, raced(readings), note, first=True)
-
-
-def converges(panel: Panel, threshold: float, readings: Readings) -> Claim:
-    """Claim what the captions say of their left halves: our samples are further at each time."""
-    words = AHEAD.format(panel.ours.label, panel.theirs.label)
-    note = "Read as: at each of the times drawn a larger share of samples is above the threshold."
-    return Claim(words, ahead(threshold), readings, note)
-
-
-def gathers(panel: Panel, arm: str, readings: Readings) -> Claim:
-    """Claim that directions gather where the curvature is negative."""
-    low, *_, high = np.linalg.eigvalsh(panel.landscape.hessian(np.zeros(panel.landscape.n)))
-    start = 2 / pi * asin(sqrt(low / 2 / (low - high)))
-    note = (
-        "Read as: over 90% of the directions have at least half of the saddle's negative "
-        f"curvature; on a uniform circle {start:.0%} have."
+def figure_on(panel: Panel, *claims: Claim, scan: Scan, note: str) -> Figure:
+    """Give a figure of one panel, with the methods and the landscape for a title."""
+    methods = f"{panel.ours.label} and {panel.theirs.label}"
+    return Figure(
+        f"{methods} on the {panel.landscape.name} landscape", (panel,), claims, scan, note
     )
-    words = GATHERS.format(getattr(panel, arm).label)
-    return Claim(words, aligned(arm, -float(low), 0.9), readings, note)
+
+
+def curvatures(f: Landscape) -> tuple[float, float]:
+    """Give the lowest and the highest eigenvalue of the Hessian at the saddle."""
+    low, *_, high = np.linalg.eigvalsh(f.hessian(np.zeros(f.n)))
+    return float(low), float(high)
+
+
+def symbols(f: Landscape, eta: float) -> dict[str, float]:
+    """Give the step and what theory makes of it: theta is sqrt(gamma/l)/4 with l = 1/(4 eta)."""
+    root = sqrt(-eta * curvatures(f)[0])
+    return {"eta": eta, "theta": root / 2, "zeta": 1 - root}
+
+
+def at(symbol: str, *values: float, before: str = "", after: str = "") -> Readings:
+    """Give the readings that a symbol has one of these values."""
+    return {f"{before}{symbol} = {value:g}{after}": {symbol: value} for value in values}
+
+
+def faster(
+    panel: Panel, threshold: float, ratio: str, limit: int, readings: Readings, note: str = ""
+) -> tuple[Claim, Claim]:
+    """Claim what the introduction says of the iterations, and the captions of their left halves."""
+    ours, theirs = panel.ours.label, panel.theirs.label
+    lasting = {LASTING.format(name): each | {"lasting": 1} for name, each in readings.items()}
+    needs_less = Claim(
+        f"{ours} typically needs less than {ratio} of {theirs}'s iterations",
+        race(threshold, float(Fraction(ratio)), limit),
+        {**readings, **lasting},
+        note,
+        first=True,
+    )
+    converges = Claim(
+        f"{ours} converges faster than {theirs} even when it has far fewer iterations",
+        ahead(threshold),
+        readings,
+        "Read as: at each of the times drawn a larger share of samples is above the threshold.",
+    )
+    return needs_less, converges
+
+
+def gathers(panel: Panel, arm: str, readings: Readings, more: str = "") -> Claim:
+    """Claim that directions gather where the curvature is negative."""
+    low, high = curvatures(panel.landscape)
+    start = 2 / pi * asin(sqrt(low / 2 / (low - high)))
+    return Claim(
+        f"{getattr(panel, arm).label}: from a uniform circle to a distribution concentrating on "
+        "two points",
+        aligned(arm, -low, 0.9),
+        readings,
+        "Read as: over 90% of the directions have at least half of the saddle's negative "
+        f"curvature; on a uniform circle {start:.0%} have.{more}",
+    )

@@ -1,6 +1,6 @@
 """Pictures: the figures in the paper's form, and the panels beside them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib
@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.experiment import Panel
+from unsaddle.paper.experiment import Arm, Panel
 
 COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
@@ -31,19 +31,24 @@ STYLE: dict[Any, Any] = {
 }
 plt.rcParams.update(STYLE)
 GREY = "#8a8a8a"
+WINDOWS = {  # landscape -> the sides of its contour plot; h has none
+    "quartic": (-3.2, 3.2, -1.6, 1.6),
+    "cubic": (-1.8, 1.8, -1.8, 1.8),
+    "triangle": (-1.6, 1.6, -0.8, 1.6),
+    "exponential": (-4.0, 4.0, -1.2, 1.6),
+}
 CORNER = (0.66, 0.48)  # left and top of the inset, with a margin
 
 
-def contour(axes: Axes, f: Landscape, window: Sequence[float]) -> None:
+def contour(axes: Axes, f: Landscape) -> None:
     """Draw the landscape's level lines, labelled with their values where there is room."""
-    x, y = np.meshgrid(
-        np.linspace(window[0], window[1], 241), np.linspace(window[2], window[3], 181)
-    )
+    left, right, bottom, top = WINDOWS[f.name]
+    x, y = np.meshgrid(np.linspace(left, right, 241), np.linspace(bottom, top, 181))
     height = f.value(np.stack([x, y], -1))
     levels = np.quantile(height, [0.02, 0.08, 0.18, 0.3, 0.45, 0.6, 0.75, 0.9])
     levels = np.unique(np.round(levels, 2))
     axes.contour(x, y, height, levels, colors=GREY, linewidths=0.8)
-    axes.set(xlim=window[:2], ylim=window[2:], xlabel="$x_1$", ylabel="$x_2$")
+    axes.set(xlim=(left, right), ylim=(bottom, top), xlabel="$x_1$", ylabel="$x_2$")
     inside = np.s_[9:-9, 20:-20]  # where a label is not cut off
     lines = axes.contour(x[inside], y[inside], height[inside], levels, alpha=0)
     for label in axes.clabel(lines, fontsize=7, fmt="%g", inline=False, colors=GREY):
@@ -52,18 +57,16 @@ def contour(axes: Axes, f: Landscape, window: Sequence[float]) -> None:
         label.set_visible(not (u > CORNER[0] - 0.1 and v < CORNER[1]))
 
 
-def samples(
-    axes: Axes, panel: Panel, window: Sequence[float], points: Mapping[str, Any], radius: float
-) -> None:
+def samples(axes: Axes, panel: Panel, moment: int, ours: np.ndarray, theirs: np.ndarray) -> None:
     """Draw the samples of both methods on the contour plot; an inset shows those at the saddle."""
-    contour(axes, panel.landscape, window)
-    for arm in ("theirs", "ours"):
-        time, x = points[arm]
-        label = f"{getattr(panel, arm).label}, t = {time}"
+    contour(axes, panel.landscape)
+    for arm, x in (("theirs", theirs), ("ours", ours)):
+        one: Arm = getattr(panel, arm)
+        label = f"{one.label}, t = {one.times[moment]}"
         axes.plot(*x.T, ".", color=COLOURS[arm], markersize=4, alpha=0.6, label=label)
     box = axes.inset_axes((CORNER[0], 0.03, 0.98 - CORNER[0], CORNER[1] - 0.08))
-    box.plot(*points["ours"][1].T, ".", color=COLOURS["ours"], markersize=3, alpha=0.5)
-    reach = 1.35 * radius
+    box.plot(*ours.T, ".", color=COLOURS["ours"], markersize=3, alpha=0.5)
+    reach = 1.35 * panel.ours.values["r"]
     box.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     box.spines[:].set_visible(True)
     box.text(0.5, 0.5, "at the\nsaddle", fontsize=6.5, ha="center", va="center", color="#555555",
@@ -82,7 +85,7 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
     top = max(float(each.max()) for each in values.values())
     bins = np.linspace(min(low, top - 0.05), top + 1e-9, 26).tolist()
     for arm, each in values.items():
-        one: Any = getattr(panel, arm)
+        one: Arm = getattr(panel, arm)
         label = f"{one.label}, t = {one.times[-1]}"
         axes.hist(each[:run], bins, weights=np.full(run, 1 / run), color=COLOURS[arm], alpha=0.35,
                   label=label)  # fmt: skip
@@ -94,6 +97,7 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
         Patch(facecolor="none", edgecolor="#555555", label=f"outline: {most:,}"),
     ]
     axes.set(xlabel="descent value", ylabel="share of samples")
+    axes.set_title(panel.title, pad=36)
     percent(axes, 0, None)
     key(axes, 2, handles=[*axes.get_legend_handles_labels()[0], *shapes], columnspacing=1.0)
 

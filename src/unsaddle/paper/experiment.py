@@ -5,6 +5,7 @@ values that replaces those of the figure.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import inf
 from typing import Any, NamedTuple
@@ -12,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.batch import BATCH, CIRCLE, Batch
+from unsaddle.paper.batch import BATCH, Batch
 from unsaddle.paper.lockstep import KINDS, trajectory
 
 RUN = 300  # samples of one run of the paper, M
 ARMS = ("ours", "theirs")
 PATIENCE = 20  # iterations in which a search that swings has swung back
+REACH = {"quartic": 4.0, "cubic": 3.0, "triangle": 1.6, "exponential": 4.0, "h": 4.0}  # of searches
 PIECE = 33 * RUN  # samples that go together: more would not stay in a processor's cache
 
 
@@ -33,22 +35,20 @@ class Arm(NamedTuple):
 class Panel(NamedTuple):
     """A landscape and the two methods on it."""
 
-    title: str
     landscape: Landscape
     ours: Arm
     theirs: Arm
-    reach: float  # how far the line search goes
-    reference: float  # a descent value is this minus the value
+    title: str = ""  # if it is not the landscape's name
     ops: Batch = BATCH
     family: Callable[[float], Landscape] | None = None  # eps -> a landscape of the same kind
 
 
-def lowest(f: Landscape, points: np.ndarray, reach: float) -> np.ndarray:
-    """Give the lowest value along each row's direction, at most ``reach`` away, either way."""
+def lowest(f: Landscape, points: np.ndarray) -> np.ndarray:
+    """Give the lowest value along each row's direction, at most ``REACH`` away, either way."""
     # a grid of 97 lengths, then three grids of 7 around the best
     e = points / np.linalg.norm(points, axis=-1, keepdims=True)
     best, at = np.full(len(e), inf), np.zeros(len(e))
-    half = reach
+    half = REACH[f.name]
     for count in (97, 7, 7, 7):
         centre = at.copy()
         for shift in np.linspace(-half, half, count):
@@ -61,17 +61,13 @@ def lowest(f: Landscape, points: np.ndarray, reach: float) -> np.ndarray:
 
 
 @lru_cache(32)
-def sectors(f: Landscape, level: float, reach: float) -> tuple[np.ndarray, bool]:
-    """Find the directions of the plane along which ``lowest`` is below a level.
-
-    They are a few sectors, found once, instead of a line search for each sample.
-
-    Returns:
-        The cotangents of their sides, in order, and whether the last direction is in one.
-    """
+def sectors(f: Landscape, level: float) -> tuple[np.ndarray, bool]:
+    """Find the directions of the plane along which ``lowest`` is below a level, as sectors."""
+    # They are few, found once, instead of a line search for each sample. Given are the cotangents
+    # of their sides, in order, and whether the last direction is in one.
 
     def below(angles: np.ndarray) -> np.ndarray:
-        return lowest(f, np.stack([np.cos(angles), np.sin(angles)], -1), reach) < level
+        return lowest(f, np.stack([np.cos(angles), np.sin(angles)], -1)) < level
 
     angles = np.linspace(0, np.pi, 2001)
     inside = below(angles)
@@ -91,22 +87,29 @@ def within(sides: np.ndarray, first: bool, points: np.ndarray) -> np.ndarray:
     return (np.searchsorted(sides, quotients) % 2 == 1) != first
 
 
-class Way(NamedTuple):
+class Way:
     """An arm under a reading: what is run, and how descent values are got from its samples."""
 
-    method: str
-    f: Landscape
-    values: dict[str, Any]
-    ops: Batch
-    extract: Any  # search, point, curvature at the saddle, or a length along the direction
-    reach: float  # of the search
-    reference: float
-    unit: float  # of descent values
+    def __init__(self, panel: Panel, arm: str, changes: Mapping[str, Any]) -> None:
+        """Put the reading's values in place of the arm's, as far as they concern it."""
+        one: Arm = getattr(panel, arm)
+        kind = KINDS[one.method]
+        known = {*kind.names, "circle", "extract", "reference", "eps"}
+        values = {k: v for k, v in {**one.values, **changes}.items() if k in known}
+        self.method, self.values = one.method, values
+        self.ops = Batch(circle=True) if values.get("circle") else panel.ops
+        # search, point, curvature at the saddle, or a length along the direction
+        self.extract = values.get("extract", "search" if kind.searches else "point")
+        self.reference = values.get("reference", 0.0)  # a descent value is this minus f
+        self.f, self.unit = panel.landscape, 1.0  # of descent values
+        if panel.family and "eps" in values:
+            self.f = panel.family(values["eps"])
+            self.unit = -self.f.infimum
 
     def descent(self, points: np.ndarray) -> np.ndarray:
         """Give the descent value of each row."""
         if self.extract == "search":
-            value = lowest(self.f, points, self.reach)
+            value = lowest(self.f, points)
         elif self.extract == "point":
             value = self.f.value(points)
         else:
@@ -122,43 +125,19 @@ class Way(NamedTuple):
         if self.extract != "search" or self.f.n != 2:
             return lambda points: self.descent(points) > threshold
         level = self.reference - threshold * self.unit
-        return partial(within, *sectors(self.f, level, self.reach))
+        return partial(within, *sectors(self.f, level))
 
-    def run(
-        self, numbers: np.ndarray, times: Iterable[int], seen: Callable[[np.ndarray], np.ndarray]
-    ) -> Iterator[np.ndarray]:
-        """Run the samples with these seeds and give what is seen of their rows at each time."""
-        return map(seen, trajectory(self.method, self.f, self.values, times, numbers, self.ops))
-
-
-def way(panel: Panel, arm: str, changes: Mapping[str, Any]) -> Way:
-    """Give what a reading makes of an arm."""
-    one: Arm = getattr(panel, arm)
-    kind = KINDS[one.method]
-    known = {*kind.names, "circle", "extract", "reference", "eps"}
-    values = {k: v for k, v in {**one.values, **changes}.items() if k in known}
-    f, unit = panel.landscape, 1.0
-    if panel.family and "eps" in values:
-        f = panel.family(values["eps"])
-        unit = -f.infimum
-    return Way(
-        method=one.method,
-        f=f,
-        values=values,
-        ops=CIRCLE if values.get("circle") else panel.ops,
-        extract=values.get("extract", "search" if kind.searches else "point"),
-        reach=panel.reach,
-        reference=values.get("reference", panel.reference),
-        unit=unit,
-    )
+    def run(self, numbers: np.ndarray, times: Iterable[int]) -> Iterator[np.ndarray]:
+        """Run the samples with these seeds, and give their rows at each time."""
+        return trajectory(self.method, self.f, self.values, times, numbers, self.ops)
 
 
 def descents(
     panel: Panel, arm: str, changes: Mapping[str, Any], seed: int, m: int, times: Any = None
 ) -> np.ndarray:
     """Give the descent values of m samples of an arm: a row for each time, or for its last."""
-    how, times = way(panel, arm, changes), times or getattr(panel, arm).times[-1:]
-    rows = [list(how.run(piece, times, how.descent)) for piece in pieces(arm, seed, m)]
+    how, times = Way(panel, arm, changes), times or getattr(panel, arm).times[-1:]
+    rows = [[*map(how.descent, how.run(piece, times))] for piece in pieces(arm, seed, m)]
     return np.concatenate(rows, -1)
 
 
@@ -172,36 +151,37 @@ def pieces(arm: str, seed: int, m: int) -> list[np.ndarray]:
     return np.split(seeds(arm, seed, m), range(PIECE, m, PIECE))
 
 
+@dataclass
 class Experiment:
-    """Panels, a seed, and what was computed so far."""
+    """Panels, a seed and a number of samples, under a reading."""
 
-    def __init__(self, panels: tuple[Panel, ...], seed: int) -> None:
-        """Begin, with the panels of a figure."""
-        self.panels, self.seed = panels, seed
-        self.known: dict[Any, list[tuple[Any, np.ndarray]]] = {}  # times, and what was seen
+    panels: tuple[Panel, ...]
+    seed: int
+    m: int  # samples of each arm
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the reading
+    known: dict[Any, list[tuple[Any, np.ndarray]]] = field(default_factory=dict)  # times, and seen
 
-    def final(self, arm: str, changes: Mapping[str, Any], m: int, which: int = 0) -> np.ndarray:
-        """Give the descent values of an arm's m samples at its last time."""
-        return descents(self.panels[which], arm, changes, self.seed, m)[0]
+    def under(self, changes: Mapping[str, Any]) -> "Experiment":
+        """Give the same experiment with something added to the reading."""
+        return replace(self, changes={**self.changes, **changes})
 
     def curve(
-        self, arm: str, changes: Mapping[str, Any], threshold: float, times: Sequence[int], m: int,
-        which: int = 0, stop: float = inf,
-    ) -> np.ndarray:  # fmt: skip
-        """Say at each time, by rows, which of m samples have a descent value above a threshold."""
+        self, arm: str, threshold: float, times: Sequence[int], which: int = 0, stop: float = inf
+    ) -> np.ndarray:
+        """Say at each time, by rows, which samples have a descent value above a threshold."""
         # no later times are run when over a share ``stop`` of the first piece was above
         # ``PATIENCE`` times on end
-        how = way(self.panels[which], arm, changes)
-        key = (arm, which, threshold, m, tuple(sorted(how.values.items())))
+        how = Way(self.panels[which], arm, self.changes)
+        key = (arm, which, threshold, tuple(sorted(how.values.items())))
         asked, seen, columns = tuple(times), how.above(threshold), []
         for longer, whole in self.known.setdefault(key, []):
             if longer == asked:
                 return whole
             if {*asked} <= {*longer[: len(whole)]}:
                 return whole[[longer.index(time) for time in asked]]
-        for piece in pieces(arm, self.seed, m):
+        for piece in pieces(arm, self.seed, self.m):
             rows, still = [], 0
-            for row in how.run(piece, times, seen):
+            for row in map(seen, how.run(piece, times)):
                 rows.append(row)
                 still = still + 1 if row.mean() > stop else 0
                 if not columns and still == PATIENCE:
@@ -212,9 +192,11 @@ class Experiment:
         self.known[key].append((asked, whole))
         return whole
 
-    def above(
-        self, arm: str, changes: Mapping[str, Any], m: int, threshold: float, which: int = 0
-    ) -> np.ndarray:
+    def above(self, arm: str, threshold: float, which: int = 0) -> np.ndarray:
         """Give the curve at the arm's own times; ``t`` in a reading is another time."""
-        times = getattr(self.panels[which], arm).times
-        return self.curve(arm, changes, threshold, changes.get("t", times), m, which)
+        times = self.changes.get("t", getattr(self.panels[which], arm).times)
+        return self.curve(arm, threshold, times, which)
+
+    def share(self, arm: str, threshold: float, which: int = 0) -> float:
+        """Give the share of samples that are above a threshold at the last time."""
+        return float(np.mean(self.above(arm, threshold, which)[-1]))

@@ -16,9 +16,9 @@ from math import sqrt
 
 from unsaddle import landscapes
 from unsaddle.paper import accelerated
-from unsaddle.paper.batch import Reduced
+from unsaddle.paper.batch import Batch
 from unsaddle.paper.claims import Claim, Readings, share, similar, under
-from unsaddle.paper.declare import Figure, Scan, converges, gathers, grid, panel_on, wins
+from unsaddle.paper.declare import Figure, Scan, faster, figure_on, gathers
 from unsaddle.paper.experiment import Arm, Panel
 
 PLAIN: Readings = {"common reading": {}}
@@ -33,56 +33,46 @@ SCALES: Readings = {  # of figure 3, where the caption and the text differ
 def quartic_descent() -> Figure:
     """Figure 1."""
     given = {"eta": 0.05, "r": 0.1}
-    panel = panel_on(
+    panel = Panel(
         landscapes.quartic(),
         Arm("NC-finding", "pgd+nc", (15, 30), given),
         Arm("PGD", "pgd", (45, 90), given),
-        reach=4.0,
     )
     ours, theirs = share("ours", "<=", 0.9, "<", 0.05), share("theirs", "<=", 0.9, ">", 0.4)
     circle = {"common reading: perturbed in the disc": {}, "perturbed on the circle": {"circle": 1}}
     steps = PLAIN | {"step of length 1/4 instead of a line search": {"extract": 0.25}}
-    return Figure(
-        "NC-finding and PGD on the quartic landscape",
-        (panel,),
-        (
-            Claim("PGD, t = 90: over 40% of paths decrease f by no more than 0.9", theirs, circle),
-            Claim("NC-finding, t = 30: this ratio is less than 5%", ours, steps),
-            wins(panel, 0.9, "1/3", 250, PLAIN),
-            converges(panel, 0.9, PLAIN),
-            gathers(panel, "ours", PLAIN),
-        ),
-        Scan(
+    return figure_on(
+        panel,
+        Claim("PGD, t = 90: over 40% of paths decrease f by no more than 0.9", theirs, circle),
+        Claim("NC-finding, t = 30: this ratio is less than 5%", ours, steps),
+        *faster(panel, 0.9, "1/3", 250, PLAIN),
+        gathers(panel, "ours", PLAIN),
+        scan=Scan(
             "length s of the step along the direction, without a line search",
-            grid(0.25, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3),
+            (0.25, 0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0),
             lambda s: {"extract": s},
             {"NC-finding": ours},
             {"NC-finding": 0.25},
             (0.05,),
         ),
-        "The line search is the one reading under which NC-finding's half holds: a single step "
-        "would have to be between about 1.75 and 2.2 long, where the theory takes 1/4 and then "
-        "descends. Perturbed on the circle instead of the disc, PGD does twice as well.",
-        (-3.2, 3.2, -1.6, 1.6),
+        note="The line search is the one reading under which NC-finding's half holds: a single "
+        "step would have to be between about 1.75 and 2.2 long, where the theory takes 1/4 and "
+        "then descends. Perturbed on the circle instead of the disc, PGD does twice as well.",
     )
 
 
 def stochastic_cubic_descent() -> Figure:
     """Figure 2. ``kick`` is the root mean square length of what PSGD's noise adds to a step."""
     eta, r = 0.02, 0.01
-    given, outside, samples = (
-        {"eta": eta, "r": r, "m": 1},
-        sqrt(2) * r,
-        {"kick": 0.0, "sigma": r / eta},
-    )
-    panel = panel_on(
+    given, outside = {"eta": eta, "r": r, "m": 1}, sqrt(2) * r
+    panel = Panel(
         landscapes.cubic(),
         Arm("SNC-finding", "sgd+nc", (15, 30), given | {"xi": r, "start": 1}),
         Arm("PSGD", "psgd", (30, 60), given | {"kick": outside}),
-        reach=3.0,
     )
     ours, theirs = share("ours", "<=", 0.6, "<", 0.1), share("theirs", "<=", 0.6, ">", 0.5)
     printed, inside, variance = {"start": 0}, {"kick": eta * sqrt(2 * r)}, {"kick": sqrt(2 * r)}
+    samples = {"kick": 0.0, "sigma": r / eta}
     starts = {
         "Algorithm 3 as printed, y_0 = 0": printed,
         "start on the circle of radius r, as the caption says": {"start": 1},
@@ -102,34 +92,26 @@ def stochastic_cubic_descent() -> Figure:
         "noise of variance r outside the step": variance,
         "no noise but that of the samples, additive, of standard deviation r/eta": samples,
     }
-    return Figure(
-        "SNC-finding and PSGD on the cubic landscape",
-        (panel,),
-        (
-            Claim(
-                "PSGD, t = 60: over 50% of paths decrease f by no more than 0.6",
-                theirs,
-                noises,
-                "Under the published noise the claim is vacuous: PSGD has hardly moved. The "
-                "caption calls r a variance: outside the step such noise is ten times larger, and "
-                "the claim is false.",
-            ),
-            Claim("SNC-finding, t = 30: this ratio is less than 10%", ours, starts),
-            wins(
-                panel,
-                0.6,
-                "1/2",
-                250,
-                races,
-                "Noise as published is N(0, r^2/d) inside the step: PSGD hardly moves at first. "
-                "The caption's word for r is variance.",
-            ),
-            converges(panel, 0.6, races),
-            gathers(panel, "ours", starts),
+    published = (
+        "Noise as published is N(0, r^2/d) inside the step: PSGD hardly moves at first. The "
+        "caption's word for r is variance."
+    )
+    return figure_on(
+        panel,
+        Claim(
+            "PSGD, t = 60: over 50% of paths decrease f by no more than 0.6",
+            theirs,
+            noises,
+            "Under the published noise the claim is vacuous: PSGD has hardly moved. The caption "
+            "calls r a variance: outside the step such noise is ten times larger, and the claim is "
+            "false.",
         ),
-        Scan(
+        Claim("SNC-finding, t = 30: this ratio is less than 10%", ours, starts),
+        *faster(panel, 0.6, "1/2", 250, races, published),
+        gathers(panel, "ours", starts),
+        scan=Scan(
             "standard deviation of the noise in a step",
-            grid(1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 7e-3, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1),
+            (1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 7e-3, 0.01, 0.014, 0.02, 0.03, 0.05, 0.1),
             lambda v: {"kick": sqrt(2) * v, "sigma": v / eta},
             {
                 "SNC-finding": ours,
@@ -141,52 +123,49 @@ def stochastic_cubic_descent() -> Figure:
             "decrease <= 0.6",
             logarithmic=True,
         ),
-        "The noise model is not given. PSGD is drawn with noise of standard deviation 0.01 per "
-        "step. Additive noise of the samples cancels in Algorithm 3, which differences the same "
-        "samples at two points, and not in PSGD, where it is as good as noise of its own: such a "
-        "model favours SNC-finding. The scan gives PSGD noise of its own, and SNC-finding samples "
-        "whose noise would move PSGD by as much: its share does not change at all.",
-        (-1.8, 1.8, -1.8, 1.8),
+        note="The noise model is not given. PSGD is drawn with noise of standard deviation 0.01 "
+        "per step. Additive noise of the samples cancels in Algorithm 3, which differences the "
+        "same samples at two points, and not in PSGD, where it is as good as noise of its own: "
+        "such a model favours SNC-finding. The scan gives PSGD noise of its own, and SNC-finding "
+        "samples whose noise would move PSGD by as much: its share does not change at all.",
     )
 
 
 def dimension_dependence() -> Figure:
     """Figure 3; h depends on x2, ..., xn through their length only, so two coordinates do."""
-
-    def panel(p: int) -> Panel:
-        given = {"eta": 0.05, "r": 0.1}
-        return panel_on(
+    given = {"eta": 0.05, "r": 0.1}
+    panels = tuple(
+        Panel(
             landscapes.h(2, 1.0),
             Arm("NC-finding", "pgd+nc", (30 * p,), given),
             Arm("PGD", "pgd", (20 * p * p + 10,), given),
-            reach=4.0,
             title=f"n = {10**p}",
-            ops=Reduced(10**p),
+            ops=Batch(n=10**p),
             family=partial(landscapes.h, 2),
         )
-
+        for p in (1, 2, 3)
+    )
+    similarity = Claim(
+        "The statistics of both are similar at 30 p and 20 p^2 + 10 iterations, n = 10^p",
+        similar(0.9, 0.1),
+        {
+            **SCALES,
+            "eps = 1, eta = 0.3": {"eta": 0.3},
+            "eps = 0.01, eta = 0.05": {"eps": 0.01},
+            "eps = 0.01, eta = 0.3": {"eps": 0.01, "eta": 0.3},
+        },
+        "Share of samples with a decrease above 0.9 eps^2. Read as: they differ by at most 10 "
+        "points. That is vacuous where all samples of both are through, as at eps = 1 and eta = "
+        "0.3, or none of either, as at eps = 0.01 and eta = 0.05: how many iterations each has "
+        "does not matter there.",
+    )
     return Figure(
         "Dimension dependence of NC-finding and PGD on h",
-        tuple(panel(p) for p in (1, 2, 3)),
-        (
-            Claim(
-                "The statistics of both are similar at 30 p and 20 p^2 + 10 iterations, n = 10^p",
-                similar(0.9, 0.1),
-                {
-                    **SCALES,
-                    "eps = 1, eta = 0.3": {"eta": 0.3},
-                    "eps = 0.01, eta = 0.05": {"eps": 0.01},
-                    "eps = 0.01, eta = 0.3": {"eps": 0.01, "eta": 0.3},
-                },
-                "Share of samples with a decrease above 0.9 eps^2. Read as: they differ by at most "
-                "10 points. That is vacuous where all samples of both are through, as at eps = 1 "
-                "and eta = 0.3, or none of either, as at eps = 0.01 and eta = 0.05: how many "
-                "iterations each has does not matter there.",
-            ),
-        ),
+        panels,
+        (similarity,),
         Scan(
             "step length eta, n = 10",
-            grid(0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5),
+            (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5),
             lambda eta: {"eta": eta},
             {
                 "NC-finding": share("ours", ">", 0.9, ">", 0.5),

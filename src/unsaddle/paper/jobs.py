@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from unsaddle.paper import draw
-from unsaddle.paper.claims import FAILS, HOLDS, SAMPLES, Measured, entry, judge
-from unsaddle.paper.declare import Figure, Scan
-from unsaddle.paper.experiment import ARMS, RUN, Experiment, seeds
+from unsaddle.paper.claims import SAMPLES, judge
+from unsaddle.paper.declare import Scan
+from unsaddle.paper.experiment import ARMS, RUN, Experiment, Way, descents, seeds
 from unsaddle.paper.figures import FIGURES
-from unsaddle.paper.lockstep import trajectory
 
 Told = Callable[[float], None]  # is called with the share of the job that is done
 Job = Callable[[Path, int, Told], dict[str, Any]]  # (folder to write to, seed, told) -> result
@@ -39,73 +38,66 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 
 def result(
-    name: str, title: str, text: str, header: Any, rows: Any, folder: Path, alt: str,
-    claims: Any = (),
+    name: str, title: str, text: str, judged: Iterable[dict[str, Any]], pictures: dict[str, str],
+    tables: list[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Put the result of a job that has one table and one picture together."""
-    table = write_csv(folder / f"{name}.csv", header, rows)
-    forms = {float: "{:.3g}", int: "{:,}"}
-    shown = [[forms.get(type(v), "{}").format(v) for v in row] for row in rows]
+    """Put the result of a job together: pictures are stem -> alt, and claims are numbered."""
     return {
-        "title": title, "text": text, "claims": list(claims), "tables": [table],
-        "pictures": [{"stem": name, "alt": alt}], "header": list(header), "rows": shown,
-    }  # fmt: skip
-
-
-def claim(
-    name: str, paper: str, reading: str, measured: Measured, note: str = ""
-) -> dict[str, Any]:
-    """Write the entry of a claim that has one reading."""
-    return {
-        "id": name, "paper": paper, "verdict": HOLDS if measured.satisfied else FAILS,
-        "literal": reading, "reading": reading, **entry(measured), "note": note,
-        "readings": {reading: entry(measured)},
-    }  # fmt: skip
-
-
-def figure(name: str, folder: Path, seed: int, told: Told) -> dict[str, Any]:
-    """Reproduce a figure: picture, sensitivity panel, claims."""
-    declared = FIGURES[name]()
-    experiment, scan = Experiment(declared.panels, seed), declared.scan
-    points = len(scan.grid) * len(scan.lines)
-    tick = ticker(told, sum(len(claim.readings) for claim in declared.claims) + points)
-    judged = {id(claim): judge(claim, experiment, tick)
-              for claim in sorted(declared.claims, key=lambda claim: not claim.first)}  # fmt: skip
-    claims = [{"id": f"{name}.{i}", **judged[id(claim)]}
-              for i, claim in enumerate(declared.claims, 1)]  # fmt: skip
-    tables = [_picture(name, folder, declared, experiment)]
-    tables.append(_sensitivity(name, folder, scan, experiment, tick))
-    return {
-        "title": f"Figure {name[3:]}. {declared.title}",
-        "text": declared.note,
-        "claims": claims,
-        "pictures": [
-            {"stem": name, "alt": f"{declared.title}: samples and histogram of descent values"},
-            {"stem": f"{name}-sensitivity", "alt": f"Measured share against {declared.scan.label}"},
-        ],
+        "title": title,
+        "text": text,
+        "claims": [{"id": f"{name}.{i}", **each} for i, each in enumerate(judged, 1)],
+        "pictures": [{"stem": stem, "alt": alt} for stem, alt in pictures.items()],
         "tables": tables,
     }
 
 
-def _picture(name: str, folder: Path, declared: Figure, experiment: Experiment) -> str:
-    columns = [(panel, moment) for panel in declared.panels
-               for moment in range(len(panel.ours.times) if declared.window else 0)]  # fmt: skip
-    picture, axes = draw.sheet(len(columns) + len(declared.panels), 3.5)
-    for axis, (panel, moment) in zip(axes, columns, strict=False):
-        points = {}
-        for arm in ARMS:
-            one = getattr(panel, arm)
-            numbers = seeds(arm, experiment.seed, RUN)
-            run = trajectory(one.method, panel.landscape, one.values, one.times, numbers, panel.ops)
-            points[arm] = (one.times[moment], list(run)[moment])
-        draw.samples(axis, panel, declared.window or (), points, panel.ours.values["r"])
-    rows = []
-    for i, panel in enumerate(declared.panels):
-        values = {arm: experiment.final(arm, {}, SAMPLES, i) for arm in ARMS}
-        axis = axes[len(columns) + i]
+def study(
+    folder: Path, name: str, title: str, text: str, picture: Any, alt: str,
+    header: Sequence[str], rows: Sequence[Sequence[Any]], *judged: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Write one picture and one table, and put the result together, the table in it."""
+    draw.save(picture, folder / name)
+    table = write_csv(folder / f"{name}.csv", header, rows)
+    forms = {float: "{:.3g}", int: "{:,}"}
+    shown = [[forms.get(type(v), "{}").format(v) for v in row] for row in rows]
+    whole = result(name, title, text, judged, {name: alt}, [table])
+    return whole | {"header": list(header), "rows": shown}
+
+
+def figure(name: str, folder: Path, seed: int, told: Told) -> dict[str, Any]:
+    """Reproduce a figure: picture, sensitivity panel, claims."""
+    title, panels, claims, scan, note = FIGURES[name]()
+    experiment = Experiment(panels, seed, SAMPLES)
+    points = len(scan.grid) * len(scan.lines)
+    tick = ticker(told, sum(len(claim.readings) for claim in claims) + points)
+    order = sorted(range(len(claims)), key=lambda i: not claims[i].first)
+    judged = {i: judge(claims[i], experiment, tick) for i in order}
+    table = _picture(name, folder, experiment)
+    tables = [table, _sensitivity(name, folder, scan, experiment, tick)]
+    pictures = {
+        name: f"{title}: samples and histogram of descent values",
+        f"{name}-sensitivity": f"Measured share against {scan.label}",
+    }
+    verdicts = [judged[i] for i in sorted(judged)]
+    return result(name, f"Figure {name[3:]}. {title}", note, verdicts, pictures, tables)
+
+
+def _picture(name: str, folder: Path, experiment: Experiment) -> str:
+    panels = experiment.panels
+    flat = [panel for panel in panels if panel.landscape.name in draw.WINDOWS]
+    picture, axes = draw.sheet(sum(len(panel.ours.times) for panel in flat) + len(panels), 3.5)
+    free, rows = iter(axes), []
+    for panel in flat:
+        runs = [
+            Way(panel, arm, {}).run(seeds(arm, experiment.seed, RUN), getattr(panel, arm).times)
+            for arm in ARMS
+        ]
+        for moment, points in enumerate(zip(*runs, strict=True)):
+            draw.samples(next(free), panel, moment, *points)
+    for axis, panel in zip(free, panels, strict=True):
+        values = {arm: descents(panel, arm, {}, experiment.seed, SAMPLES)[0] for arm in ARMS}
         draw.histogram(axis, panel, values, RUN)
-        axis.set_title(panel.title if not declared.window else "", pad=36)
-        rows += [(panel.title, getattr(panel, arm).label, float(v))
+        rows += [(panel.title or panel.landscape.name, getattr(panel, arm).label, float(v))
                  for arm, each in values.items() for v in each[:RUN]]  # fmt: skip
     draw.save(picture, folder / name)
     return write_csv(folder / f"{name}.csv", ("panel", "method", "descent"), rows)
@@ -117,7 +109,7 @@ def _sensitivity(
     lines: dict[str, list[float]] = {label: [] for label in scan.lines}
     for label, ask in scan.lines.items():
         for value in scan.grid:
-            lines[label].append(ask(experiment, scan.changes(value), SAMPLES).value)
+            lines[label].append(ask(experiment.under(scan.changes(value))).value)
             tick()
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
     draw.curves(axis, scan.grid, lines)

@@ -15,9 +15,9 @@ import numpy as np
 
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, compose
 from unsaddle.core.phases import BEGIN, GO, GRADIENT, NEW, VALUE
-from unsaddle.core.records import is_record
+from unsaddle.core.records import fill, leaves
 from unsaddle.landscapes import Landscape
-from unsaddle.methods.table import STOCHASTIC, find, override
+from unsaddle.methods.table import STOCHASTIC, find, with_numbers
 from unsaddle.paper.batch import BATCH
 
 ENDLESS = 2**20  # a window that nothing gets to the end of
@@ -77,7 +77,7 @@ def parameters(method: str, f: Landscape, values: Mapping[str, Any]) -> Paramete
         options |= {"nce_curvature": gamma, "nce_length": gamma / (4 * rho)}
     elif method == "neon+":
         options["curvature_tol"] = NEVER  # its extraction alone is compared, without early return
-    return override(start, options)
+    return with_numbers(start, options)
 
 
 def solver_of(method: str) -> Solver:
@@ -113,7 +113,7 @@ def trajectory(
     kind, p, solver = KINDS[method], parameters(method, f, values), solver_of(method)
     origin = np.zeros((len(seeds), f.n), values.get("dtype", np.float64))
     state = first_state(ops, method, p, origin, seeds, f)
-    answers = (f.value(origin), f.gradient(origin), 0.0)
+    answers = Answers(f.value(origin), f.gradient(origin))
     if method in ("pagd", "neon+") and not values.get("nce"):
         f = replace(f, value=lambda x: np.zeros(len(x)))  # values are for tests that are off
     answer = partial(_answer, f, ops, values.get("sigma", 0.0))
@@ -153,9 +153,21 @@ def run(
             s, answers = step(solver.phases[most], s, answers)
             continue
         groups = {each: np.flatnonzero(code == each) for each in np.unique(code[code >= 0])}
-        parts = [(solver.phases[each], *_take((s, answers), g, m)) for each, g in groups.items()]
-        after = [step(*part) for part in parts]
-        s, answers = _put((s, answers), [*groups.values()], m, after)
+        parts = [
+            step(solver.phases[each], _take(s, rows, m), _take(answers, rows, m))
+            for each, rows in groups.items()
+        ]
+        states, answered = zip(*parts, strict=True)
+        s = _put(s, groups.values(), m, states)
+        answers = _put(answers, groups.values(), m, answered)
+
+
+class Answers(NamedTuple):
+    """What is known of f at each sample's last query."""
+
+    value: Any
+    gradient: Any
+    blur: Any = 0.0  # of the sample that the gradient was measured on
 
 
 def _answer(
@@ -169,28 +181,25 @@ def _answer(
         if phase.sample == NEW:
             blur = sigma / sqrt(size) * ops.noise(point, s.seed + SAMPLED, s.drawn)
         gradient = gradient + blur
-    return value, gradient, blur
+    return Answers(value, gradient, blur)
 
 
-def _take(tree: Any, rows: np.ndarray, m: int) -> Any:
-    if isinstance(tree, tuple):
-        return _like(tree, [_take(each, rows, m) for each in tree])
-    return tree[rows] if np.ndim(tree) and len(tree) == m else tree
+def _take(record: Any, rows: np.ndarray, m: int) -> Any:
+    return fill(record, lambda _, old: old[rows] if np.ndim(old) and len(old) == m else old)
 
 
-def _put(tree: Any, groups: Any, m: int, news: Any) -> Any:
+def _put(record: Any, groups: Iterable[np.ndarray], m: int, parts: Iterable[Any]) -> Any:
     """Put what became of each group of rows in place; what is one number for all remains one."""
-    if isinstance(tree, tuple):
-        pairs = zip(tree, zip(*news, strict=True), strict=True)
-        return _like(tree, [_put(each, groups, m, new) for each, new in pairs])
-    if np.ndim(tree) == 0 and all(np.ndim(new) == 0 and new == tree for new in news):
-        return tree
-    shape = (m, *max((np.shape(new)[1:] for new in news), key=len))
-    whole = np.array(np.broadcast_to(tree, shape))
-    for rows, new in zip(groups, news, strict=True):
-        whole[rows] = new
-    return whole
+    known = [dict(leaves(part)) for part in parts]
 
+    def whole(path: str, old: Any) -> Any:
+        news = [part[path] for part in known]
+        if np.ndim(old) == 0 and all(np.ndim(new) == 0 and new == old for new in news):
+            return old
+        shape = (m, *max((np.shape(new)[1:] for new in news), key=len))
+        joined = np.array(np.broadcast_to(old, shape))
+        for rows, new in zip(groups, news, strict=True):
+            joined[rows] = new
+        return joined
 
-def _like(tree: Any, parts: list[Any]) -> Any:
-    return type(tree)(*parts) if is_record(tree) else tuple(parts)
+    return fill(record, whole)

@@ -69,7 +69,7 @@ def reproduce(
     todo = chosen(names)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        _sweep(todo, output)  # what a run that was killed has left
+        _sweep([*todo, "report"], output)  # what a run that was killed has left
         with tempfile.TemporaryFile(dir=output):
             pass
         done = [] if again else [name for name in todo if finished(name, output, seed)]
@@ -161,8 +161,8 @@ def _sweep(names: Sequence[str], output: Path) -> None:
 def run_job(name: str, output: Path, seed: int, told: jobs.Told) -> None:
     """Run one job in a folder of its own and move what it wrote into place."""
     by = made(seed)  # before it is, or the code may have changed
-    scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=output))
-    try:
+    with tempfile.TemporaryDirectory("", f".{name}-", output, ignore_cleanup_errors=True) as folder:
+        scratch = Path(folder)
         result = JOBS[name].run(scratch, seed, told)
         files = {path.name: _checksum(path) for path in sorted(scratch.iterdir())}
         record = {"made": by, "files": files, "result": result}
@@ -172,8 +172,6 @@ def run_job(name: str, output: Path, seed: int, told: jobs.Told) -> None:
         for file in files:
             os.replace(scratch / file, output / _place(file) / file)
         os.replace(scratch / "result.json", _record(name, output))
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def finished(name: str, output: Path, seed: int) -> dict[str, Any] | None:

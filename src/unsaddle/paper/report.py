@@ -4,9 +4,9 @@ import base64
 import json
 import os
 import struct
-from collections import Counter
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from jinja2 import Environment
@@ -27,51 +27,35 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
     stems = [picture["stem"] for result in results.values() for picture in result["pictures"]]
     pictures = {stem: (output / "figures" / f"{stem}.png").read_bytes() for stem in stems}
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {
-        "percent": _percent,
-        "badge": BADGES.__getitem__,
-        "interval": _interval,
-        "encoded": lambda png: base64.b64encode(png).decode(),
-        "wide": _wide,
-    }
+    environment.filters |= {"percent": _percent, "interval": _interval, "wide": _wide}
     template = environment.from_string((files("unsaddle.paper") / "report.html").read_text("utf-8"))
-    counts = Counter(claim["verdict"] for claim in claims)
     page = template.render(
         results=results,
         claims=claims,
         pictures=pictures,
-        counts={verdict: counts[verdict] for verdict in BADGES},
+        encode=lambda png: base64.b64encode(png).decode(),
+        badges=BADGES,
         version=__version__,
         seed=seed,
-        samples=f"{SAMPLES:,}",
+        samples=SAMPLES,
         run=RUN,
     )
     data = json.dumps(record, indent=2, sort_keys=True) + "\n"
-    _write({output / "claims.json": data, output / "index.html": page})
+    texts = {"claims.json": data, "index.html": page}
+    with TemporaryDirectory(prefix=".report-", dir=output) as scratch:  # none before all are there
+        for name, text in texts.items():
+            Path(scratch, name).write_text(text, encoding="utf-8")
+        for name in texts:
+            os.replace(Path(scratch, name), output / name)
     return output / "index.html"
-
-
-def _write(texts: dict[Path, str]) -> None:
-    """Write files whole: none takes its name before all are there."""
-    scratch = {path: path.with_name(f".{path.name}-{os.getpid()}") for path in texts}
-    try:
-        for path, text in texts.items():
-            scratch[path].write_text(text, encoding="utf-8")
-        for path, draft in scratch.items():
-            os.replace(draft, path)
-    finally:
-        for draft in scratch.values():
-            draft.unlink(missing_ok=True)
 
 
 def _interval(claim: dict[str, Any]) -> str:
     """Write an interval, if there is one."""
     if None in (claim["low"], claim["high"]):
         return "-"
-    low, high = _short(claim["low"], 3), _short(claim["high"], 3)
-    if low == high:
-        low, high = _short(claim["low"], 4), _short(claim["high"], 4)
-    return f"{low} to {high}"
+    three, four = ([_short(claim[side], digits) for side in ("low", "high")] for digits in (3, 4))
+    return " to ".join(three if three[0] != three[1] else four)
 
 
 def _short(value: float, digits: int) -> str:

@@ -1,20 +1,21 @@
 """Beyond the paper: iterations to 90% success against n, for every method, down to Lanczos."""
 
-from collections.abc import Mapping
+from functools import partial
 from math import inf, sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.paper import draw
-from unsaddle.paper.batch import Reduced
+from unsaddle.paper.batch import Batch
 from unsaddle.paper.claims import SAMPLES, Claim, Measured, judge, of_runs, reached
+from unsaddle.paper.declare import symbols
 from unsaddle.paper.experiment import PATIENCE, RUN, Arm, Experiment, Panel, sectors
 from unsaddle.paper.extras.quadratics import dense, drawn, lanczos, quadratic, quotients, rayleigh
 from unsaddle.paper.figures import SCALES
-from unsaddle.paper.jobs import Told, result, slope, ticker
+from unsaddle.paper.jobs import Told, slope, study, ticker
 
 DIMENSIONS = tuple(10**p for p in range(1, 7))
 STARTS = 10 * RUN  # on the dense spectrum, and of the readings that are not drawn
@@ -34,48 +35,55 @@ STYLES = {  # label -> colour, marker and line
     "ANC, eta = 1/l": ("#6a3d9a", "D", "-"), LIMIT: ("#222222", "v", "-"),
 }  # fmt: skip
 Counts = dict[str, list[float]]
-Slopes = dict[str, tuple[float, np.ndarray]]
+Slope = tuple[float, np.ndarray]  # in all, and in single runs
 
 
-def symbols(eta: float, curvature: float) -> dict[str, float]:
-    """Give the step and what theory makes of it and of the curvature."""
-    root = sqrt(eta * curvature)
-    return {"eta": eta, "theta": root / 2, "zeta": 1 - root}
+class Ends(NamedTuple):
+    """When 90% of the samples are through: for the first time, for good, and in single runs."""
+
+    first: float
+    lasting: float
+    runs: np.ndarray
 
 
 def on_h(label: str, n: int, eps: float, eta: float, seed: int, m: int) -> np.ndarray:
     """Say at each iteration, by rows, which of m samples have 90% of the decrease on h."""
     f = landscapes.h(2, eps)
-    arm = Arm(label, RACERS[label][0], (), symbols(eta, eps) | {"r": 0.1})
-    experiment = Experiment((Panel("h", f, arm, arm, 4.0, 0.0, Reduced(n)),), seed)
-    return experiment.curve("ours", {}, -0.9 * f.infimum, range(1, 1201), m, stop=0.97)
+    arm = Arm(label, RACERS[label][0], (), symbols(f, eta) | {"r": 0.1})
+    experiment = Experiment((Panel(f, arm, arm, ops=Batch(n=n)),), seed, m)
+    return experiment.curve("ours", -0.9 * f.infimum, range(1, 1201), stop=0.97)
 
 
-def all_on_h(seed: int, tick: Any) -> tuple[Counts, Counts, Slopes]:
-    """Count iterations until 90% of the samples have a decrease above 0.9 on h."""
-    f = landscapes.h(2, 1.0)
-    bar = rayleigh(np.array([-1.0, 1.0]), np.array([[abs(sectors(f, -0.9, 4.0)[0][0]), 1.0]]))
-    labels = [label for label in RACERS if "=" not in label]
-    first, lasting = ({label: [] for label in (*labels, LIMIT)} for _ in range(2))
-    runs: dict[str, list[np.ndarray]] = {label: [] for label in labels}
-    for n in DIMENSIONS:
-        for label in labels:
-            rows = on_h(label, n, 1.0, 0.05, seed, SAMPLES)
-            first[label].append(float(reached(rows.mean(-1))))
-            lasting[label].append(float(reached(rows.mean(-1), lasting=True)))
-            runs[label].append(reached(of_runs(rows)))
-            tick()
-        squares = drawn(np.array([1.0, n - 1.0]), seed, LANCZOS)
-        found = nine_tenths(lanczos(f, squares, bar, 20)[0])
-        for counts in first, lasting:
-            counts[LIMIT].append(found)
-    return first, lasting, {label: slopes(first[label], runs[label]) for label in COMPARED}
+def ends(rows: np.ndarray) -> Ends:
+    """Count the iterations until 90% of the samples are through."""
+    shares = rows.mean(-1)
+    lasting = float(reached(shares, lasting=True))
+    return Ends(float(reached(shares)), lasting, reached(of_runs(rows)))
 
 
-def slopes(counts: list[float], runs: list[np.ndarray]) -> tuple[float, np.ndarray]:
+def slopes(by_size: list[Ends]) -> Slope:
     """Give how many more iterations each decade of n takes, in all and in single runs."""
     decades = np.log10(DIMENSIONS)
-    return slope(decades, counts), np.polyfit(decades, np.array(runs), 1)[0]
+    runs = np.polyfit(decades, np.array([each.runs for each in by_size]), 1)[0]
+    return slope(decades, [each.first for each in by_size]), runs
+
+
+def all_on_h(seed: int, tick: Any) -> tuple[Counts, Counts, dict[str, Slope]]:
+    """Count iterations until 90% of the samples have a decrease above 0.9 on h."""
+    f = landscapes.h(2, 1.0)
+    bar = rayleigh(np.array([-1.0, 1.0]), np.array([[abs(sectors(f, -0.9)[0][0]), 1.0]]))
+    found: dict[str, list[Ends]] = {label: [] for label in RACERS if "=" not in label}
+    limit: list[float] = []
+    for n in DIMENSIONS:
+        for label, by_size in found.items():
+            by_size.append(ends(on_h(label, n, 1.0, 0.05, seed, SAMPLES)))
+            tick()
+        squares = drawn(np.array([1.0, n - 1.0]), seed, LANCZOS)
+        limit.append(nine_tenths(lanczos(f, squares, bar, 20)[0]))
+    first = {label: [each.first for each in by_size] for label, by_size in found.items()}
+    lasting = {label: [each.lasting for each in by_size] for label, by_size in found.items()}
+    grown = {label: slopes(found[label]) for label in COMPARED}
+    return first | {LIMIT: limit}, lasting | {LIMIT: limit}, grown
 
 
 def on_band(seed: int, tick: Any) -> list[Counts]:
@@ -85,18 +93,17 @@ def on_band(seed: int, tick: Any) -> list[Counts]:
     for n in DIMENSIONS:
         eigenvalues, multiplicities = dense(EPS, n)
         f, squares = quadratic(eigenvalues), drawn(multiplicities, seed, STARTS)
-        times: dict[str, list[float]] = {}
         known: dict[int, list[Any]] = {}
-        for label, (method, eta) in RACERS.items():
-            values = symbols(eta, EPS) | {"r": 1e-6}
-            times[label] = through(quotients(method, f, values, squares, 3000, known), bars)
-            tick()
-        found = lanczos(f, squares[:LANCZOS], bars, 150)
-        times[LIMIT] = [nine_tenths(each) for each in found]
-        tick()
-        for label, each in times.items():
-            for count, time in zip(counts, each, strict=True):
+        for label in counts[0]:
+            if label == LIMIT:
+                times = [*map(nine_tenths, lanczos(f, squares[:LANCZOS], bars, 150))]
+            else:
+                method, eta = RACERS[label]
+                values = symbols(f, eta) | {"r": 1e-6}
+                times = through(quotients(method, f, values, squares, 3000, known), bars)
+            for count, time in zip(counts, times, strict=True):
                 count[label].append(time)
+            tick()
     return counts
 
 
@@ -117,18 +124,16 @@ def through(rows: Any, bars: Any) -> list[float]:
     return times
 
 
-def faster(drawn: Slopes, seed: int, tick: Any) -> dict[str, Any]:
+def faster(drawn: dict[str, Slope], seed: int, tick: Any) -> dict[str, Any]:
     """Judge figure 3's claim that PGD's iterations grow faster; ``drawn`` is known already."""
 
-    def ask(experiment: Experiment, changes: Mapping[str, Any], m: int) -> Measured:
-        m, found = (STARTS, {}) if changes else (m, drawn)
-        for label in COMPARED if changes else ():
-            rows = [on_h(label, n, **{"eps": 1.0, **changes}, seed=seed, m=m) for n in DIMENSIONS]
-            found[label] = slopes(
-                [float(reached(each.mean(-1))) for each in rows],
-                [reached(of_runs(each)) for each in rows],
-            )
-        (ours, our_runs), (theirs, their_runs) = (found[label] for label in COMPARED)
+    def grown(label: str, eta: float, eps: float = 1.0) -> Slope:
+        return slopes([ends(on_h(label, n, eps, eta, seed, STARTS)) for n in DIMENSIONS])
+
+    def ask(experiment: Experiment) -> Measured:
+        changes = experiment.changes
+        m, found = (STARTS, partial(grown, **changes)) if changes else (SAMPLES, drawn.__getitem__)
+        (ours, our_runs), (theirs, their_runs) = map(found, COMPARED)
         gaps, gap = their_runs - our_runs, theirs - ours
         spread = 1.96 * gaps.std(ddof=1) / sqrt(len(gaps))
         words = f"{theirs:.1f} more iterations for each decade of n, NC-finding {ours:.1f}"
@@ -144,8 +149,7 @@ def faster(drawn: Slopes, seed: int, tick: Any) -> dict[str, Any]:
         "linearly in log n, where the proofs have log n and log^4 n. The value is the "
         "difference of the slopes; its interval is from the runs of 300 that the samples make.",
     )
-    judged = judge(claim, Experiment((), seed), tick)
-    return {"id": "growth.1", **judged}
+    return judge(claim, Experiment((), seed, SAMPLES), tick)
 
 
 def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
@@ -164,16 +168,14 @@ def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     axes[0].set(yscale="linear", ylim=0, ylabel="gradients until 90% are through")
     handles, labels = axes[1].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=9)
-    draw.save(picture, folder / "growth")
     decades = np.log10(DIMENSIONS)
     table = [
         (part, label, starts(part, label), *[int(t) for t in times], slope(decades, times))
         for part, lines in ({H: first, f"{H}, for good": lasting} | parts).items()
         for label, times in lines.items()
     ]
-    return result(
-        "growth",
-        "Beyond the paper: growth with the dimension",
+    return study(
+        folder, "growth", "Beyond the paper: growth with the dimension",
         "Iterations until 90% of the starts succeed. Left, on h (eps = 1, eta = 0.05), for the "
         "first time: straight lines in log n for NC-finding, NEON, PGD and PAGD. Those of ANCGD "
         "and NEON+ are not straight: with the theory's momentum a search swings, and which swing "
@@ -188,9 +190,9 @@ def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         "are two distinct eigenvalues, and "
         f"it is done at once. The dense spectrum has {STARTS:,} starts for each n, Lanczos "
         f"{LANCZOS:,}, h {SAMPLES:,}.",
+        picture, "Gradients until 90% of the starts are through, against n",
         ("problem", "method", "starts", *[f"n = {n:,}" for n in DIMENSIONS], "per decade"),
-        table, folder, "Gradients until 90% of the starts are through, against n",
-        [faster(drawn, seed, tick)],
+        table, faster(drawn, seed, tick),
     )  # fmt: skip
 
 

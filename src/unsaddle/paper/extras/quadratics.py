@@ -18,7 +18,7 @@ from unsaddle.core.session import Session
 from unsaddle.landscapes import Landscape
 from unsaddle.methods.table import METHODS
 from unsaddle.numpy.ops import NumpyOps, ops
-from unsaddle.paper.batch import Given
+from unsaddle.paper.batch import Batch
 from unsaddle.paper.lockstep import trajectory
 
 
@@ -73,17 +73,12 @@ def quotients(
     method: str, f: Landscape, values: Any, squares: np.ndarray, limit: int,
     known: dict[int, list[Any]] | None = None, block: int = 64,
 ) -> Iterator[np.ndarray]:  # fmt: skip
-    """Give the Rayleigh quotients of many starts after each step, from one run of the kernel.
-
-    On a quadratic a search is linear in its start, up to its length: where the start is all ones
-    the kernel's point is p_t(eigenvalue) in each coordinate, and every other start's is that
-    times the start.
-
-    Yields:
-        The quotients of all starts.
-    """
+    """Give the Rayleigh quotients of many starts after each step, from one run of the kernel."""
+    # On a quadratic a search is linear in its start, up to its length: where the start is all ones
+    # the kernel's point is p_t(eigenvalue) in each coordinate, and every other start's is that
+    # times the start.
     eigenvalues = f.gradient(np.ones(f.n))
-    seeds, ones = np.zeros(1, np.int64), Given(np.ones(f.n))
+    seeds, ones = np.zeros(1, np.int64), Batch(starts=np.ones(f.n))
     run = trajectory(method, f, values, range(1, limit + 1), seeds, ones)
     for number in count():
         rows = [point[0] / np.abs(point[0]).max() for point in islice(run, block)]

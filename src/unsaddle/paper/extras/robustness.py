@@ -11,52 +11,45 @@ from scipy.stats import binom
 from unsaddle import landscapes
 from unsaddle.methods import theory
 from unsaddle.paper import draw
-from unsaddle.paper.batch import Floorless, Reduced
-from unsaddle.paper.claims import SAMPLES, Measured, wilson
-from unsaddle.paper.experiment import RUN
-from unsaddle.paper.experiment import seeds as seeds_of
+from unsaddle.paper.batch import Batch
+from unsaddle.paper.claims import SAMPLES, Measured, known, wilson
+from unsaddle.paper.experiment import RUN, seeds
 from unsaddle.paper.extras.quadratics import quadratic, rayleigh
-from unsaddle.paper.jobs import Told, claim, result, ticker
+from unsaddle.paper.jobs import Told, study, ticker
 from unsaddle.paper.lockstep import trajectory
 
-KEPT = "renormalised"
 RADII = 10.0 ** np.arange(-16, 1)  # of the region a search is confined to
 FEW = 4000  # samples away from the theory's radius
 
 
 def radius(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     """Compare figure 1's methods at an equal radius and an equal number of gradients, 90."""
-    f, eta, m = landscapes.quartic(), 0.05, SAMPLES
+    f, eta, m, radii = landscapes.quartic(), 0.05, SAMPLES, (0.05, 0.1, 0.15, 0.25, 0.35, 0.5)
     given = {"eta": eta, "r": 0.1}
-    (points,) = trajectory("pgd+nc", f, given, [30], seeds_of("ours", seed, m))
+    (points,) = trajectory("pgd+nc", f, given, [30], seeds("ours", seed, m))
     e = points / np.linalg.norm(points, axis=-1, keepdims=True)
-    radii, lines, rows = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5), {"NC + step + GD": [], "PGD": []}, []
-    tick = ticker(told, len(radii))
+    rows, tick = [], ticker(told, len(radii))
     for r in radii:
         x = np.where((f.value(r * e) <= f.value(-r * e))[:, None], r * e, -r * e)
         for _ in range(60):
             x = x - eta * f.gradient(x)
-        (y,) = trajectory("pgd", f, given | {"r": r}, [90], seeds_of("theirs", seed, m))
-        shares = [float(np.mean(-f.value(each) <= 0.9)) for each in (x, y)]
-        rows.append((r, *shares))
-        for line, each in zip(lines.values(), shares, strict=True):
-            line.append(each)
+        (y,) = trajectory("pgd", f, given | {"r": r}, [90], seeds("theirs", seed, m))
+        rows.append((r, *(float(np.mean(-f.value(each) <= 0.9)) for each in (x, y))))
         tick()
+    names = "NC + step + GD", "PGD"
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
-    draw.curves(axis, radii, lines)
+    draw.curves(axis, radii, dict(zip(names, [*zip(*rows, strict=True)][1:], strict=True)))
     draw.percent(axis)
     axis.set(xlabel="length of the step, radius of the ball", ylabel="decrease <= 0.9")
     axis.legend()
-    draw.save(picture, folder / "radius")
-    return result(
-        "radius",
-        "Beyond the paper: equal radius, figure 1",
+    return study(
+        folder, "radius", "Beyond the paper: equal radius, figure 1",
         f"90 gradients for each of {m:,} samples: 30 of NC-finding, a step of length s along its "
         "direction and 60 of descent, against 90 of PGD from a ball of the same radius. The larger "
         "step along the direction is essential: at s = 0.1 NC-finding is far behind PGD, which has "
         "60 steps more to grow; from s = 0.25, the theory's length, it is far ahead.",
-        ("s = r", "NC + step + GD: decrease <= 0.9", "PGD: decrease <= 0.9"), rows, folder,
-        "Share of samples with a decrease of at most 0.9, against the common radius",
+        picture, "Share of samples with a decrease of at most 0.9, against the common radius",
+        ("s = r", *(f"{name}: decrease <= 0.9" for name in names)), rows,
     )  # fmt: skip
 
 
@@ -98,80 +91,84 @@ def steadier(radii: np.ndarray, shares: np.ndarray) -> Measured:
 def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     """Measure down to which radius a search works, renormalised or not, in two precisions."""
     n, steps = 100, 150
-    eigenvalues = np.append(-0.1, np.linspace(0.0, 1.0, n - 1))
-    factor = 1.1**steps
-    starts, lines = seeds_of("ours", seed, RUN), {}
-    tick = ticker(told, 8 * len(RADII))
-    for dtype in (np.float64, np.float32):
-        for size in (1.0, 100.0):
-            f = quadratic(eigenvalues, partial(_shifted, eigenvalues.astype(dtype), dtype(size)))
-            for label, method, shrink in (
-                (KEPT, "pgd+nc", 1.0), ("not", "neon", factor),
-            ):  # fmt: skip
-                shares = []
-                for r in RADII:
-                    given = {"eta": 1.0, "r": float(r / shrink), "dtype": dtype}
-                    (points,) = trajectory(method, f, given, [steps], starts, Floorless())
-                    wide = points.astype(np.float64) / r
-                    with np.errstate(invalid="ignore"):
-                        shares.append(float(np.mean(rayleigh(eigenvalues, wide) <= -0.05)))
-                    tick()
-                lines[f"{np.dtype(dtype).name}, |x_i| = {size:g}, {label}"] = shares
+    eigenvalues, factor = np.append(-0.1, np.linspace(0.0, 1.0, n - 1)), 1.1**steps
+    cases = {
+        f"{np.dtype(dtype).name}, |x_i| = {size:g}": (dtype, size)
+        for dtype in (np.float64, np.float32)
+        for size in (1.0, 100.0)
+    }
+    ways = {"renormalised": ("pgd+nc", 1.0), "not": ("neon", factor)}  # method, and how y grows
+    tick = ticker(told, len(cases) * len(ways) * len(RADII))
+
+    def found(dtype: Any, size: float, method: str, growth: float, r: float) -> float:
+        f = quadratic(eigenvalues, partial(_shifted, eigenvalues.astype(dtype), dtype(size)))
+        given = {"eta": 1.0, "r": float(r / growth), "dtype": dtype}
+        (points,) = trajectory(
+            method, f, given, [steps], seeds("ours", seed, RUN), Batch(floor=False)
+        )
+        tick()
+        with np.errstate(invalid="ignore"):
+            return float(np.mean(rayleigh(eigenvalues, points.astype(float) / r) <= -0.05))
+
+    shares = {
+        case: [[found(*it, *way, r) for r in RADII] for way in ways.values()]
+        for case, it in cases.items()
+    }
     picture, axes = draw.sheet(2, 3.4, 5.2)
     for axis, kind in zip(axes, ("float64", "float32"), strict=True):
-        own = {name.split(", ", 1)[1]: y for name, y in lines.items() if name.startswith(kind)}
-        draw.curves(axis, RADII, own)
+        lines = {f"{case}, {way}".removeprefix(f"{kind}, "): line
+                 for case, pair in shares.items() if case.startswith(kind)
+                 for way, line in zip(ways, pair, strict=True)}  # fmt: skip
+        draw.curves(axis, RADII, lines)
         draw.percent(axis)
         axis.set(xscale="log", xlabel="largest |y| of the search", title=kind)
     axes[0].set_ylabel(r"found curvature $\leq \lambda/2$")
     axes[1].legend(fontsize=8, loc="center left")
-    draw.save(picture, folder / "stability")
-    pairs = {name.removesuffix(", renormalised"): (lines[name], lines[name.replace(KEPT, "not")])
-             for name in lines if name.endswith(KEPT)}  # fmt: skip
-    rows = [(name, *(smallest(RADII, np.array(each)) for each in pair))
-            for name, pair in pairs.items()]  # fmt: skip
-    measured = steadier(RADII, np.array([*pairs.values()]))
-    return result(
-        "stability",
-        "Beyond the paper: what renormalisation buys",
+    rows = [(case, *(smallest(RADII, np.array(line)) for line in pair))
+            for case, pair in shares.items()]  # fmt: skip
+    return study(
+        folder, "stability", "Beyond the paper: what renormalisation buys",
         "A search has to stay where f is nearly quadratic. Renormalised, it probes at the radius "
         f"of that region throughout; left to grow by the factor 1.1^{steps} = {factor:.1e}, it "
         f"has to start that much smaller, and there the sum x + y loses y's digits. Share of {RUN} "
         "starts that find half of the negative curvature (n = 100, lambda = -0.1, 150 steps), "
         "against the largest |y|.",
+        picture, "Share of searches that succeed, against the radius of the region",
         ("precision and size of x", "smallest radius, renormalised", "not renormalised"),
-        [(name, a, b if b < inf else "none up to 1") for name, a, b in rows], folder,
-        "Share of searches that succeed, against the radius of the region",
-        [claim("stability.1", "Renormalisation makes the search more stable against floating "
-               "point errors", "same largest |y|, 150 steps", measured,
-               "The value is the quotient of the smallest radii at which 90% succeed, without and "
-               "with renormalisation, in the worst of four cases, by decades; it holds if more "
-               "than 10. One run: 300 starts in each case at each radius.")],
+        [(case, a, b if b < inf else "none up to 1") for case, a, b in rows],
+        known("Renormalisation makes the search more stable against floating point errors",
+              "same largest |y|, 150 steps", steadier(RADII, np.array([*shares.values()])),
+              "The value is the quotient of the smallest radii at which 90% succeed, without and "
+              "with renormalisation, in the worst of four cases, by decades; it holds if more "
+              "than 10. One run: 300 starts in each case at each radius."),
     )  # fmt: skip
 
 
 def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     """Set an adversary on every gradient, bounded by multiples of the quadratic deviation."""
     n, gamma, delta = 100, 0.1, 0.1
-    constants = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "tol": gamma**2,
-                 "failure_probability": delta, "n": n}  # fmt: skip
-    found = theory.nc_finding(**constants)
-    eigenvalues, factors = np.array([-gamma, 0.0]), 10.0 ** np.arange(0, 3.1, 0.5)
-    lines: dict[str, list[float]] = {}
-    tick = ticker(told, 4 * len(factors))
-    for strength in (0, 1, 2, 10):
-        f, shares = quadratic(eigenvalues, partial(_attacked, eigenvalues, strength)), []
-        for factor in factors:
-            m = SAMPLES if factor == 1 else FEW
-            given = {"eta": 1.0, "r": float(found.radius * factor)}
-            (points,) = trajectory(
-                "pgd+nc", f, given, [found.window], seeds_of("ours", seed, m), Reduced(n)
-            )
-            shares.append(float(np.mean(rayleigh(eigenvalues, points) <= -gamma / 4)))
-            tick()
-        lines[f"{strength} x the bound" if strength else "no adversary"] = shares
+    by_theory = theory.nc_finding(
+        smoothness=1.0, hessian_lipschitz=1.0, tol=gamma**2, failure_probability=delta, n=n
+    )
+    eigenvalues, strengths = np.array([-gamma, 0.0]), (0, 1, 2, 10)
+    samples = {float(factor): FEW for factor in 10.0 ** np.arange(0, 3.1, 0.5)} | {1.0: SAMPLES}
+    tick = ticker(told, len(strengths) * len(samples))
+
+    def found(strength: int, factor: float, m: int) -> float:
+        f = quadratic(eigenvalues, partial(_attacked, eigenvalues, strength))
+        given, numbers = {"eta": 1.0, "r": by_theory.radius * factor}, seeds("ours", seed, m)
+        (points,) = trajectory("pgd+nc", f, given, [by_theory.window], numbers, Batch(n=n))
+        tick()
+        return float(np.mean(rayleigh(eigenvalues, points) <= -gamma / 4))
+
+    lines = {
+        f"{strength} x the bound" if strength else "no adversary": [
+            found(strength, *each) for each in samples.items()
+        ]
+        for strength in strengths
+    }
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
-    draw.curves(axis, factors, lines)
+    draw.curves(axis, [*samples], lines)
     axis.axhline(1 - delta, color="#777777", linewidth=0.8)
     axis.annotate("promised", (1, 1 - delta), xycoords=("axes fraction", "data"), ha="right",
                   va="top", fontsize=8, color="#555555")  # fmt: skip
@@ -179,27 +176,22 @@ def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     axis.set(xscale="log", xlabel="r, in units of the theory's")
     axis.set_ylabel(r"found curvature $\leq -\gamma/4$")
     axis.legend(fontsize=8.5)
-    draw.save(picture, folder / "robustness")
     share, strongest = lines["1 x the bound"][0], lines["10 x the bound"][0]
     low, high = wilson(share, SAMPLES)
     run = float(binom.sf((1 - delta) * RUN - 1, RUN, share))  # at least 1 - delta of a run succeed
     words = f"{share:.1%} of searches succeed, {strongest:.1%} at 10x"
-    measured = Measured(share, low, high, run, low >= 1 - delta, words, SAMPLES)
-    rows = [
-        (float(factor), SAMPLES if factor == 1 else FEW, *[lines[name][i] for name in lines])
-        for i, factor in enumerate(factors)
-    ]
-    return result(
-        "robustness",
-        "Beyond the paper: robustness against an adversary",
+    return study(
+        folder, "robustness", "Beyond the paper: robustness against an adversary",
         "Each gradient of NC-finding is moved by up to c rho |y|^2/2, c times the deviation from "
         "the quadratic, so as to shrink the component along the negative direction. n = 100, "
-        f"l = rho = 1, gamma = 0.1, delta_0 = 0.1; the theory's r = {found.radius:.2g} and "
-        f"T = {found.window}; the other eigenvalues are 0, the hardest place for them. r is far "
-        "from tight: how much larger it may be is the margin.",
-        ("r over the theory's", "samples", *lines), rows, folder,
-        "Share of searches that succeed under attack, against the radius",
-        [claim("robustness.1", "Unaffected by an adversary bounded by the deviation from the "
-               "quadratic", "worst direction, the theory's r and T", measured,
-               "Shown by a run in which at least 1 - delta_0 = 90% of the searches succeed.")],
+        f"l = rho = 1, gamma = 0.1, delta_0 = 0.1; the theory's r = {by_theory.radius:.2g} and "
+        f"T = {by_theory.window}; the other eigenvalues are 0, the hardest place for them. r is "
+        "far from tight: how much larger it may be is the margin.",
+        picture, "Share of searches that succeed under attack, against the radius",
+        ("r over the theory's", "samples", *lines),
+        [(*each, *shares) for each, *shares in zip(samples.items(), *lines.values(), strict=True)],
+        known("Unaffected by an adversary bounded by the deviation from the quadratic",
+              "worst direction, the theory's r and T",
+              Measured(share, low, high, run, low >= 1 - delta, words, SAMPLES),
+              "Shown by a run in which at least 1 - delta_0 = 90% of the searches succeed."),
     )  # fmt: skip
