@@ -6,6 +6,7 @@
 # make bench        all three of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
 # make bench-escapes  optimisers of torch, optax and other packages at saddles, docs/escapes.md
+# make bench-atoms  thirty structures beside ASE's BFGS, docs/atoms.md
 # make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,14 +14,14 @@ JOBS ?= 2
 TIERS ?= 1 2 3
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: quick test nightly browser lint walks bench bench-tiers bench-escapes bench-cost reproduce clean
+.PHONY: quick test nightly browser lint walks bench bench-tiers bench-escapes bench-atoms bench-cost reproduce clean
 
 quick: .venv/test
 	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
 
 test: lint browser  # the core as if torch and JAX were missing, then what needs them
 	$(PYTEST) --bare -m 'not (torch or jax or nightly)'
-	$(PYTEST) -m '(torch or jax) and not nightly'
+	XLA_FLAGS=--xla_cpu_use_fusion_emitters=false $(PYTEST) -m '(torch or jax) and not nightly'
 
 nightly: .venv/ready browser
 	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(PYTEST) --hypothesis-profile=random
@@ -45,6 +46,9 @@ bench-tiers: .venv/bench
 
 bench-escapes: .venv/bench
 	$(BIN)/python -m examples
+
+bench-atoms: .venv/bench
+	$(BIN)/python -m benchmarks.atoms --output benchmarks/results/atoms.jsonl
 
 bench-cost: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md

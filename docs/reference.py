@@ -49,7 +49,7 @@ WORDS = SampledConstants.__annotations__
 RESULTS = {
     "unsaddle.Certificate": unsaddle.Certificate,
     "result.history": unsaddle.numpy.loop.History,
-    "result.best": unsaddle.numpy.loop.Best,
+    "result.best": unsaddle.numpy.oracle.Best,
 }
 
 

@@ -26,9 +26,9 @@ def solve(
         assert np.linalg.norm(gradient(result.x)) <= given.get("tol", 1e-5)
         assert 0 < result.certificate.curvature_tol < np.inf
         assert method == "auto" or "Growth certificate" in result.certificate.note
-        if hessian is not None:
-            lowest = np.linalg.eigvalsh(hessian(result.x.astype(float)))[0]
-            assert lowest > -result.certificate.curvature_tol
+    if result.certificate.holds and hessian is not None:
+        lowest = np.linalg.eigvalsh(hessian(result.x.astype(float)))[0]
+        assert lowest > -result.certificate.curvature_tol
     return result
 
 

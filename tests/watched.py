@@ -120,9 +120,3 @@ def of(kind: str, calls: Calls) -> list[np.ndarray]:
 
 def same(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     return len(one) == len(other) and all(map(np.array_equal, one, other))
-
-
-def ended(result: OptimizeResult) -> int:
-    """Give how many queries a run made before its method ended."""
-    names = list(result.history.phase)
-    return min(names.index(name) if name in names else len(names) for name in ("prove", "report"))

@@ -6,8 +6,14 @@ and ``--json FILE`` writes such a file. With another ``PYTHONPATH`` it walks ano
 
 Counted are functions and methods that stand in a file of ``unsaddle``, each once, nested ones and
 properties too. Lambdas, comprehensions, generated code (such as that of named tuples) and whatever
-runs while a module is being imported are not. *Around the algorithm* are those outside of descents,
-escapes and the operations on vectors.
+runs while a module is being imported are not.
+
+*The algorithm* is what stands in descents, escapes and the operations on vectors, and whatever is
+entered from there: the contract of the kernel, the formulas of what can be resolved. It is many
+short phases, one idea each in a file of its own, and whoever changes a method reads one or two of
+them. *Around the algorithm* is all the rest, which whoever follows a call passes in any case: from
+the arguments to the loop, from the loop to the function and back, and from there to the result.
+Lines that begin with a dot are the algorithm's.
 """
 
 import argparse
@@ -18,7 +24,7 @@ from collections.abc import Callable
 from inspect import CO_OPTIMIZED
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from calls import CALLS
 
@@ -26,58 +32,77 @@ import unsaddle
 
 PACKAGE = os.path.join(os.path.dirname(unsaddle.__file__), "")
 BEFORE = Path(__file__).with_name("walks_before.json")
-Walk = list[tuple[str, str]]  # file and function
+INSIDE = ("descents/", "escapes/", "core/eager", "ops/", "numpy/ops", "torch/ops", "jax/ops")
+
+
+class Step(NamedTuple):
+    """A function that was entered."""
+
+    file: str
+    name: str
+    inside: bool  # whether it is part of the algorithm
+
+
+Walk = list[Step]
 
 
 def walk(call: Callable[[], Any]) -> Walk:
     """List the functions of the package that a call enters."""
-    entered: dict[tuple[str, str], None] = {}
-    importing = 0
+    entered: dict[tuple[str, str], Step] = {}
+    importing, inside = 0, [False]  # the latter of every frame there is
 
     def note(frame: Any, event: str, argument: Any) -> None:
         nonlocal importing
         code = frame.f_code
         if code.co_name == "<module>":
             importing += {"call": 1, "return": -1}.get(event, 0)
-        named = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
-        if event == "call" and named and not importing and code.co_filename.startswith(PACKAGE):
+        if event == "return" and len(inside) > 1:
+            inside.pop()
+        if event == "call":
+            own = code.co_filename.startswith(PACKAGE)
             file = code.co_filename.removeprefix(PACKAGE).replace(os.sep, "/")
-            entered[file, code.co_qualname.replace(".<locals>", "")] = None
+            inside.append(inside[-1] or (own and file.startswith(INSIDE)))
+            named = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
+            if own and named and not importing:
+                name = code.co_qualname.replace(".<locals>", "")
+                entered.setdefault((file, name), Step(file, name, inside[-1]))
 
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return [*entered]
+    return [*entered.values()]
 
 
-def counts(steps: Walk) -> tuple[int, int, int]:
-    """Count functions and files, and the functions of neither an algorithm nor an operation."""
-    inside = ("descents/", "escapes/", "ops/", "numpy/ops", "torch/ops", "jax/ops")
-    around = [file for file, _ in steps if not file.startswith(inside)]
-    return len(steps), len({file for file, _ in steps}), len(around)
+def counts(steps: Walk) -> tuple[str, str]:
+    """Count functions and files, of the whole walk and of its part around the algorithm."""
+    parts = steps, [step for step in steps if not step.inside]
+    whole, around = (f"{len(p)} functions in {len({s.file for s in p})} files" for p in parts)
+    return whole, around
 
 
 def lines(steps: Walk) -> str:
     """Write a walk, with a line for each visit of a file."""
-    visits = groupby(steps, key=lambda step: step[0])
-    return "\n".join(f"{file}: {', '.join(name for _, name in each)}" for file, each in visits)
+    return "\n".join(
+        f"{'.' * inside}{file}: {', '.join(step.name for step in each)}"
+        for (file, inside), each in groupby(steps, key=lambda step: (step.file, step.inside))
+    )
 
 
 def page(walks: dict[str, Walk], before: dict[str, Walk], commit: str) -> str:
     """Write the page that compares walks with those before."""
-    title, _, counted = (__doc__ or "").replace("``", "`").strip().split("\n\n")
-    kinds = ("functions", "files", "around the algorithm")
-    head = ("call", *(f"{kind} before" for kind in kinds), *kinds)
+    title, _, *told = (__doc__ or "").replace("``", "`").strip().split("\n\n")
+    head = ("call", "before", "now", "around the algorithm, before", "now")
     rows, parts = [head, ("---",) * len(head)], []
     for name, steps in walks.items():
-        rows.append((name, *map(str, counts(before[name]) + counts(steps))))
+        (then, then_around), (now, now_around) = counts(before[name]), counts(steps)
+        rows.append((name, then, now, then_around, now_around))
         parts += [f"## {name}\n", (CALLS[name].__doc__ or "").replace("``", "`") + "\n"]
         parts += [f"```\n{lines(steps)}\n```\n", f"Before:\n\n```\n{lines(before[name])}\n```\n"]
     table = [f"| {' | '.join(row)} |" for row in rows]
-    told = f"`make walks` writes this page; *before* is commit `{commit}`."
-    return "\n".join(["# Walks\n", f"{title} {told}\n", f"{counted}\n", *table, "", *parts])
+    first = f"{title} `make walks` writes this page; *before* is commit `{commit}`."
+    return "\n\n".join(["# Walks", first, *told, "\n".join(table), "\n".join(parts)])
 
 
 def main() -> None:
@@ -90,13 +115,14 @@ def main() -> None:
     given = parser.parse_args()
     walks = {name: walk(CALLS[name]()) for name in given.names or CALLS}
     for name, steps in walks.items():
-        functions, files, _ = counts(steps)
-        print(f"{name}: {functions} functions in {files} files\n{lines(steps)}\n")
+        whole, around = counts(steps)
+        print(f"{name}: {whole}; around the algorithm {around}\n{lines(steps)}\n")
     if given.json:
         given.json.write_text(json.dumps({"commit": given.commit, "walks": walks}) + "\n")
     if given.output:
         before = json.loads(BEFORE.read_text())
-        given.output.write_text(page(walks, before["walks"], before["commit"]))
+        earlier = {name: [Step(*step) for step in steps] for name, steps in before["walks"].items()}
+        given.output.write_text(page(walks, earlier, before["commit"]))
 
 
 if __name__ == "__main__":

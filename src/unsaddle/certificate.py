@@ -47,6 +47,12 @@ class Certificate:
     """How the claim was reached, and every caveat."""
     share: float = 1.0
     """The same as a share of all gradients of the run; 1 where the search was all there was."""
+    probe_radius: float = math.nan
+    """Distance over which gradients were differenced."""
+    central: bool = False
+    """Whether these differences were central, with a gradient on both sides of x."""
+    gradient_noise: float = 0.0
+    """Length of a gradient's error, as declared or measured; zero where it is rounding alone."""
     gradient_norm: float = math.nan
     """The gradient's norm at x, of which the claim says nothing; NaN where it was not kept."""
 
@@ -81,13 +87,17 @@ def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certifi
         gradients=int(claim.gradients),
         note=" ".join(_notes(claim, holds, noise)),
         share=share,
+        probe_radius=float(claim.radius),
+        central=bool(claim.sides > 1),
+        gradient_noise=float(claim.noise),
         gradient_norm=float(claim.gradient_norm),
     )
 
 
 def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
     """Say how the claim was reached, and every caveat."""
-    notes, largest, errors = [], float(claim.largest), "noise" if noise else "rounding"
+    notes, largest, measured = [], float(claim.largest), float(claim.noise)
+    errors = "noise" if noise or measured else "rounding"
     if holds:
         whose = "Lanczos" if claim.krylov else "Growth"
         notes += [f"{whose} certificate, {KINDS[bool(claim.rigorous)].format(errors)}."]
@@ -96,8 +106,12 @@ def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
         notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
     if claim.raised and holds is not False:
         change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
-        why = f"a gradient with noise {noise:.1g}" if noise else "floating point"
+        noisy = f"a gradient with noise {measured or noise:.1g}"
+        why = noisy if errors == "noise" else "floating point"
         notes += [f"curvature_tol was raised {change}: {why} cannot show less."]
+    if measured and claim.radius > 0:
+        order = "central" if claim.sides > 1 else "forward"
+        notes += [f"Gradients err by {measured:.1g}: {order} differences over {claim.radius:.2g}."]
     if holds and claim.flat:
         notes += ["The gradient was the same wherever it was queried: flat, or too coarse."]
     elif holds and claim.curvature_tol > TUNING.weak * largest:

@@ -17,6 +17,7 @@ QUIET = "is not known here: print(result) afterwards, or pass callback=<a functi
 STEP = "is step here, of the methods that have one; 'auto' needs none"
 SEED = "is seed here: pass seed=<a whole number>"
 ELSEWHERE = {
+    "noise": "is gradient_noise now, in the gradient's own units: pass gradient_noise=<its error>",
     "bounds": LIMITED,
     "constraints": LIMITED,
     "maxiter": BUDGET,
@@ -52,6 +53,7 @@ NO_FUNCTION = (
 )
 NOT_CALLED = "scipy_method gives a method when it is called: pass method=unsaddle.scipy_method()"
 SEARCHED = {
+    "noise": ELSEWHERE["noise"],
     "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
     "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
     "x0": "is x here: pass x=<the point>",

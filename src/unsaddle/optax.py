@@ -6,7 +6,6 @@ evaluate. A method that needs values takes them as optax does: ``value=`` is the
 parameters, or ``value_fn=`` computes it where it is needed.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
@@ -18,16 +17,17 @@ except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
 from unsaddle import messages
-from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose
+from unsaddle.core.kernel import Parameters, Phase, Solver, State
 from unsaddle.core.kernel import iterate as at_iterate
 from unsaddle.core.ops import Ops, Scalar
 from unsaddle.core.outcome import ENDS, Outcome
-from unsaddle.core.phases import GO, GRADIENT, START
+from unsaddle.core.phases import BOTH, CERTIFIED, GRADIENT, UNCERTIFIED, among
 from unsaddle.descents import wrapped
-from unsaddle.escapes.adaptive_anc import adaptive_anc
-from unsaddle.escapes.proof import without_dips
+from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
+from unsaddle.escapes import confirmed_jump
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import cast
+from unsaddle.jax.ops import ops
 from unsaddle.jax.transform import (
     Stepped,
     Transformation,
@@ -39,7 +39,7 @@ from unsaddle.jax.transform import (
     towards,
 )
 from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
-from unsaddle.methods.search import around
+from unsaddle.methods.search import around, wrapping
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
 
 
@@ -70,7 +70,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
         return parameters_of(name, n, given, method, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).solver, parameters, seed)
+    return stepping(name, find(name).solver_for, parameters, seed)
 
 
 @spelled(tol=1e-2)
@@ -101,7 +101,7 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
         return parameters_of(name, n, words, sampled, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).unproved, parameters, seed)
+    return stepping(name, lambda n: find(name).unproved, parameters, seed)
 
 
 auto = partial(method, "auto")
@@ -118,7 +118,7 @@ psgd = partial(sampled, "psgd")
 
 
 @messages.knowing(messages.TRACED)
-@spelled(tol=1e-3)
+@spelled(tol="auto")
 def escape(
     inner: optax.GradientTransformation,
     *,
@@ -129,17 +129,24 @@ def escape(
 ) -> optax.GradientTransformationExtraArgs:
     """Put the escape of agd-auto around any optax optimiser.
 
-    Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
-    ``patience`` steps, without once exceeding twice that in between, it searches for negative
-    curvature, one gradient per update, and jumps along it, or certifies that there is none. A jump
-    that does not lower the value is halved, and at last not taken. The next search waits until
+    Descends with the inner optimiser, and searches for negative curvature, one gradient per update,
+    where the gradient norm has been at most ``tol`` at ``patience`` steps, without once exceeding
+    twice that in between. The search jumps, or certifies that there is no negative curvature. A
+    jump that does not lower the value is halved, and at last not taken. The next search waits until
     the gradient has been above ``2 tol``; ``outcome(state)`` tells how the last one ended, if not
     by a jump.
+
+    Where ``tol`` is not given it is 1e-3, and minibatches are searched too where the training is
+    stuck: over ``5 * patience`` steps the mean gradient is lost in the noise and the value does
+    not fall. The gradient is then to be of the minibatch whose number is ``sample(state)``, which
+    stays the same through a search, and changes to confirm a jump. Where the same number has
+    brought another gradient, there is no search, and the outcome is ``UNRESOLVED``; of one
+    minibatch nothing is certified: it is ``UNCERTIFIED``.
 
     Args:
         inner: The optimiser to descend with; it is given the extra arguments too.
         patience: For how many steps the gradient must have been below tol.
-        reset: Whether a jump resets the inner optimiser's state; schedules go on.
+        reset: Whether a jump that is kept resets the inner optimiser's state; schedules go on.
         seed: All randomness is a function of it.
         **given: Constants of the function and targets (see ``unsaddle.Constants``). What is not
             given is measured; curvature_tol is then sqrt(rho tol), and at least 1e-3 of the
@@ -159,54 +166,62 @@ def escape(
         )
     if not patience > 0:
         raise ValueError(f"patience must be positive, got {patience!r}")
-    p = around(patience, **{"tol": 1e-3, "failure_probability": 1e-3, **given})
+    p = around(patience, **{"tol": "auto", "failure_probability": 1e-3, **given})
     optimiser = optax.with_extra_args_support(inner)
 
     def init(params: Tree) -> Stepped:
-        return first(_solver(optimiser, reset, {}), p, params, seed)
+        return first(_solver(optimiser, reset, p, {}), p, params, seed)
 
     def update(
         updates: Tree, state: Any, params: Tree | None = None, **given: Any
     ) -> tuple[Tree, Stepped]:
         params = present(params)
-        phases = _solver(optimiser, reset, given).phases
+        phases = _solver(optimiser, reset, p, given).phases
         s, finite = advance("escape", phases, p, state.kernel, params, updates, given)
-        over = s.phase < 0
-        ended = jnp.where(over, s.phase, state.ended)
-        again = cast(wrapped.descend_again(p, s), s)
-        s = jax.tree.map(partial(jnp.where, over), again, s)
-        after = Stepped(s, ended, state.sample, finite)
+        over, of_a_batch = s.phase < 0, (s.phase == CERTIFIED) & s.descent.noisy
+        ended = jnp.where(over, jnp.where(of_a_batch, UNCERTIFIED, s.phase), state.ended)
+        s = chosen(over, wrapped.descend_again(ops, p, s), s, s)
+        number = state.sample + among(s.phase, NEXT_BATCH)
+        after = Stepped(s, ended, number, finite)
         return towards(phases, p, s, params, finite), cast(after, state)
 
     return optax.GradientTransformationExtraArgs(init, update)
 
 
 def _solver(
-    optimiser: optax.GradientTransformationExtraArgs, reset: bool, extra: dict[str, Any]
+    optimiser: optax.GradientTransformationExtraArgs,
+    reset: bool,
+    p: Parameters,
+    extra: dict[str, Any],  # arguments for the optimiser
 ) -> Solver:
-    """Give the inner optimiser as a descent, with extra arguments for it, and the search."""
+    """Give the inner optimiser as a descent, and the search around it."""
 
     def go(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Tree) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
-        quiet, due = wrapped.search_due(ops, p, s, ops.norm(gradient))
-        move, inner = optimiser.update(gradient, quiet.inner, s.x, **extra)
-        x = ops.switch(due, s.x, optax.apply_updates(s.x, move))
-        descent = quiet._replace(inner=ops.switch(due, quiet.inner, inner))
-        return wrapped.onward(ops, s._replace(x=x, descent=descent), due)
+        after, steps = wrapped.search_due(ops, p, s, value, gradient, ASK_ONCE)
+        move, inner = optimiser.update(gradient, s.descent.inner, s.x, **extra)
+        x = ops.switch(steps, optax.apply_updates(s.x, move), s.x)
+        inner = ops.switch(steps, inner, s.descent.inner)
+        return after._replace(x=x, descent=after.descent._replace(inner=inner))
 
     def restart(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Tree) -> State:
-        """Descend from a new place."""
+        """Descend from a new place, unless that is to be confirmed first."""
+        asks = confirmed_jump.unconfirmed(ops, s, value)
+        back = confirmed_jump.ask(ops, s, value)
+        on = wrapped.arrived(ops, p, s)
         if reset:
             inner = renewed(optimiser.init(s.x), s.descent.inner)
-            s = s._replace(descent=s.descent._replace(inner=inner))
-        return go(ops, p, s, value, gradient)
+            on = on._replace(descent=on.descent._replace(inner=inner))
+        return chosen(asks, back, go(ops, p, on, value, gradient), s)
 
-    phases: Mapping[int, Phase] = {
-        START: Phase(at_iterate, GRADIENT, restart),
-        GO: Phase(at_iterate, GRADIENT, go),
-    }
-    memory = lambda ops, x: wrapped.Memory(optimiser.init(x), 0, True)  # noqa: E731
-    return compose(Part(phases, wrapped.Settings, memory), without_dips(adaptive_anc))
+    needs = BOTH if p.descent.block else GRADIENT
+    start, steps = Phase(at_iterate, BOTH, restart), Phase(at_iterate, needs, go)
+    return wrapping(start, steps, lambda ops, x: wrapped.memory(ops, x, optimiser.init(x)))
+
+
+def chosen(condition: Any, one: State, other: State, like: State) -> State:
+    """Give one state or the other, in the precisions of a third."""
+    return jax.tree.map(partial(jnp.where, condition), cast(one, like), cast(other, like))
 
 
 def renewed(fresh: Any, old: Any) -> Any:
@@ -266,7 +281,7 @@ def sample(state: Any) -> Any:
     """Give the number of the sample that the next gradient is to be of; may be traced.
 
     Args:
-        state: The state of ``sgd_nc`` or ``psgd``, perhaps inside a chain.
+        state: The state of ``sgd_nc``, ``psgd`` or ``escape``, perhaps inside a chain.
 
     Returns:
         The number; the same as before where the same sample is wanted again.

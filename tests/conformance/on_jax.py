@@ -68,14 +68,16 @@ def run_optax(method: str, f: Any, x: np.ndarray, given: dict, queries: int, pat
 
 def _same_noise_in_jax(n: int, patch: Any) -> None:
     import jax.numpy as jnp
+    from jax.flatten_util import ravel_pytree
 
     from unsaddle.jax.ops import ops
 
     normal, radius = map(jnp.array, draws(n))
-    cut = n // 2
 
     def noise(like: Any, seed: Any, episode: Any) -> Any:
-        return {"a": normal[episode, :cut], "b": normal[episode, cut:]}
+        """In the form of like: a tree, or the one vector that it is packed into."""
+        _, unpack = ravel_pytree(like)
+        return unpack(normal[episode])
 
     patch.setattr(ops, "noise", noise)
     patch.setattr(ops, "uniform", lambda like, seed, episode: radius[episode])

@@ -51,7 +51,7 @@ def run_torch_sampled(
 
 
 def _torch_parts(x: np.ndarray, patch: Any) -> list:
-    """Two parameters, and the noise that NumPy has."""
+    """Two parameters, and the noise that NumPy has, however many tensors a vector is made of."""
     import torch
 
     from unsaddle.torch.ops import TorchOps
@@ -60,8 +60,8 @@ def _torch_parts(x: np.ndarray, patch: Any) -> list:
     cut = x.size // 2
 
     def noise(self: Any, like: Any, seed: int, episode: int) -> Any:
-        drawn = torch.tensor(normal[episode])
-        return [drawn[:cut].clone(), drawn[cut:].clone()]
+        drawn = torch.tensor(normal[episode]).split([u.numel() for u in like])
+        return [part.clone() for part in drawn]
 
     patch.setattr(TorchOps, "noise", noise)
     patch.setattr(TorchOps, "uniform", lambda self, like, seed, episode: float(radius[episode]))

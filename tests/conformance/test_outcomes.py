@@ -1,12 +1,14 @@
 """Methods x cases x front ends: a run ends the same way wherever it is run.
 
 Noise differs between the backends here, as it does for users; the outcome may not. The cases are
-members of one family of functions, so that JAX compiles a method once for all of them:
+members of one family of functions, so that JAX compiles a method once for all of them: through
+optax in every run, and every night through ``minimize``, which ``test_conformance.py`` tries:
 
     f(x) = sum_i curvature_i x_i^2/2 + quartic_i x_i^4/4.
 """
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +138,14 @@ def on_optax(method: str, given: dict[str, Any]) -> Callable[[Case], Outcome | N
 FRONT_ENDS = {"numpy": on_numpy, "torch": on_torch, "jax": on_jax, "optax": on_optax}
 
 
+def tried(methods: Any, compiled: Any) -> list[Any]:
+    """All of methods x front ends, at night what is compiled and not among those."""
+    cases = product(methods, FRONT_ENDS)
+    often = {*product(methods, ("numpy", "torch")), *compiled}
+    night = pytest.mark.nightly
+    return [pytest.param(*each, marks=() if each in often else night) for each in cases]
+
+
 @pytest.fixture(autouse=True)
 def double_precision(request: pytest.FixtureRequest) -> Any:
     """Let JAX have it."""
@@ -146,16 +156,16 @@ def double_precision(request: pytest.FixtureRequest) -> Any:
         yield
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "front_end"), tried(METHODS, product(METHODS, ["optax"])))
 def test_every_case_ends_certified(method: str, front_end: str) -> None:
     end = FRONT_ENDS[front_end](method, told(method))
     ends = {name: end(case) for name, case in CASES.items()}
     assert ends == dict.fromkeys(CASES, Outcome.CERTIFIED)
 
 
-@pytest.mark.parametrize("front_end", FRONT_ENDS)
-@pytest.mark.parametrize("method", DECEIVED)
+@pytest.mark.parametrize(
+    ("method", "front_end"), tried(DECEIVED, product(("pgd", "ancgd"), ["jax"]))
+)
 def test_a_test_that_is_deceived_proves_nothing(method: str, front_end: str) -> None:
     options, expected = DECEIVED[method]
     end = FRONT_ENDS[front_end](method, told(method, **options))

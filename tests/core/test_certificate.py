@@ -13,7 +13,7 @@ from unsaddle.numpy.ops import NumpyOps, ops
 GIVEN = {
     "radius": 1e-4,
     "smoothness": 2.0,
-    "hessian_lipschitz": 3.0,
+    "bending": 1.5e-4,
     "curvature_tol": 0.5,
     "failure_probability": 0.1,
     "unit": 2.0**-53,
@@ -31,16 +31,25 @@ def test_searches_share_the_probability() -> None:
     assert 0.0999 < sum(spent) <= 0.1
 
 
-@pytest.mark.parametrize(("radius", "rigorous"), [(1e-4, True), (1e-1, False)])
-def test_what_an_error_may_hide_is_taken_off(radius: float, rigorous: bool) -> None:
-    """E needed where that is at most gamma/4, else e."""
-    seen = see(1, radius=radius)
-    rounding = 4 * GIVEN["unit"] * 2 * radius
-    assert seen.error == pytest.approx(3 * radius / 2 + 2 * rounding / radius)
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize(("bending", "rigorous"), [(1.5e-4, True), (0.15, False)])
+def test_what_an_error_may_hide_is_taken_off(bending: float, rigorous: bool, sides: int) -> None:
+    """E needed where that is at most gamma/4, else e; a central difference spans twice as much."""
+    seen = see(1, bending=bending, sides=sides)
+    rounding = 4 * GIVEN["unit"] * 2 * GIVEN["radius"]
+    assert seen.error == pytest.approx(bending + 2 * rounding / (sides * GIVEN["radius"]))
     assert (seen.error * seen.needed <= seen.curvature_tol / 4) is rigorous
     hidden = seen.error * (seen.needed if rigorous else 1)
     assert seen.rate == pytest.approx(seen.curvature_tol - hidden)
     assert seen.rate < seen.curvature_tol
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_larger_of_noise_and_rounding_counts(sides: int) -> None:
+    """Noise of 1e-6 adds 2e-6/r forward and 1e-6/r central; noise below the rounding nothing."""
+    assert see(1, noise=1e-6, sides=sides).error == pytest.approx(1.5e-4 + 2e-2 / sides)
+    assert see(1, noise=1e-30, sides=sides) == see(1, sides=sides)
+    assert see(1, noise=1e-4, sides=sides).curvature_tol == pytest.approx(8 / sides, rel=1e-3)
 
 
 @each_method

@@ -27,7 +27,7 @@ MAY_IMPORT = {  # a room, that is a folder or a module of the package: which oth
     "ase": BACKEND | {"unsaddle", "numpy"},
     "unsaddle": BACKEND | {"numpy"},  # __init__.py
     "paper": FRONT,
-    "cli": FRONT | {"paper"},
+    "cli": FRONT | {"paper", "ase"},
     "__main__": {"cli"},
 }
 LIBRARIES = {"torch": {"torch"}, "jax": {"jax", "optax"}, "optax": {"jax", "optax"}, "ase": {"ase"}}

@@ -17,7 +17,7 @@ from unsaddle.core.phases import (
     PhaseName,
     name_of,
 )
-from unsaddle.core.records import leaves, map_leaves
+from unsaddle.core.records import fill, leaves
 from unsaddle.core.session import Session
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
@@ -141,7 +141,7 @@ def test_the_phases_of_a_proof_do_not_collide_with_the_escape_s(escape: Any, sea
 
 
 def copied(state: State) -> State:
-    return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, state)
+    return fill(state, lambda _, leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -151,7 +151,7 @@ def same(one: Any, other: Any) -> bool:
 
 def numbers(memory: Any) -> Any:
     """Leave the vectors out: before they are first written they may be the iterate itself."""
-    return map_leaves(lambda leaf: None if isinstance(leaf, np.ndarray) else leaf, memory)
+    return fill(memory, lambda _, leaf: None if isinstance(leaf, np.ndarray) else leaf)
 
 
 def steps(session: Session, f: Any) -> list[tuple[np.ndarray, State, Any, Any]]:

@@ -191,7 +191,7 @@ def test_counts_may_be_traced_and_mapped():
 @pytest.fixture(params=["numpy", "torch"])
 def caching(request):
     if request.param == "numpy":
-        caching = CachingOps()
+        caching = CachingOps(X)
         return caching, caching.lend, X.copy
     torch = pytest.importorskip("torch")
     from unsaddle.torch.ops import CachingOps as TorchCachingOps

@@ -111,7 +111,7 @@ TOL = 1e-8
 
 def descend(value: Any, gradient: Any, start: Any, tol: float = TOL) -> list[State]:
     """Run the descent alone and list its states, each with vectors of its own."""
-    solver, p = compose(lbfgs, lanczos), Parameters(tol, None, None)
+    solver, p = compose(lbfgs, lanczos), Parameters(tol, lbfgs.settings(), None)
     state = solver.start(ops, p, np.array(start, float), 0)
     states, f, g = [], np.nan, np.zeros(1)
     while 0 <= state.phase < BEGIN:
@@ -235,7 +235,8 @@ def test_it_solves_the_classics_for_the_price_of_scipys() -> None:
 
 
 def test_a_line_search_outlives_a_bracket_without_width() -> None:
-    line = along(1.0, -1.0, 1.0)._replace(low=End(1.0, 1.0, -1.0), high=End(1.0, 1.0, 1.0))
+    begun = along(ops, 1.0, -1.0, 1.0, np.inf)
+    line = begun._replace(low=End(1.0, 1.0, -1.0), high=End(1.0, 1.0, 1.0))
     assert narrow(ops, line, 2.0, 1.0).t == 1.0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from unsaddle import METHODS, Outcome, __version__
 from unsaddle.cli import main
+from unsaddle.cli.inputs import function
 from unsaddle.landscapes import LANDSCAPES
 from unsaddle.methods.table import STOCHASTIC
 
@@ -271,7 +273,7 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize landscape:quartic --set maxiter=9", "pass --max-gradients <a whole number>"),
         ("minimize landscape:quartic --max-gradients -1", "--max-gradients must be a whole number"),
         ("minimize landscape:quartic --seed -1", "--seed must be a whole number"),
-        ("minimize landscape:quartic --set noise=-1", "--set noise must be a finite number >= 0"),
+        ("minimize landscape:quartic --set unit=-1", "--set unit must be a finite number >= 0"),
         ("minimize landscape:quartic --set step=1", "ancgd, neon, neon+, agd+lanczos; --set with"),
         ("minimize landscape:quartic --maxiter 9", "--maxiter is not known here: pass --max-grad"),
         ("minimize landscape:quartic --verbose", "here: the result is printed at the end, and"),
@@ -370,6 +372,49 @@ def test_python_m_unsaddle(demo: Path, argv, code, start):
     )
     assert done.returncode == code
     assert (done.stdout + done.stderr).startswith(start)
+
+
+@pytest.mark.parametrize("name", ["json.py", "a.b.py", "folder/json.py", "./demo for cli.py"])
+def test_a_path_is_a_path_whatever_it_is_called(capsys, demo: Path, name):
+    """Not the standard library's json, though that is imported, and no package a."""
+    (demo / name).parent.mkdir(exist_ok=True)
+    (demo / name).write_text(f"{DEMO}\nseen = []\n")
+    argv = ["minimize", f"{name}:f", "--jac", f"{demo / name}:gradient", *START, "--json"]
+    code, out, err = run(capsys, *argv)
+    assert (code, err, json.loads(out)["outcome"]) == (0, "", "CERTIFIED")
+    assert function(f"{name}:seen") is function(f"{demo / name}:seen")  # loaded once
+    assert pickle.loads(pickle.dumps(function(f"{name}:f"))) is function(f"{name}:f")
+    assert sys.modules["json"] is json
+
+
+def test_ctrl_c_while_the_users_file_loads_is_quiet(capsys, demo: Path):
+    (demo / "slow.py").write_text("raise KeyboardInterrupt")
+    assert run(capsys, "minimize", "slow.py:f", "--x0", "1,0") == (130, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("argv", ["methods", "minimize landscape:quartic"])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_full_disk_is_one_line_and_the_exit_code_2(argv, buffered):
+    done = subprocess.run(
+        f"{sys.executable} -m unsaddle {argv} > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": buffered},
+    )
+    error = "unsaddle: error: standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, error)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes it")
+@pytest.mark.parametrize("argv", ["methods", "--help"])
+def test_a_closed_output_is_one_line_and_the_exit_code_2(argv):
+    command = f"{sys.executable} -m unsaddle {argv} >&-"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("unsaddle: error: standard output is closed")
+    assert done.stderr.count("\n") == 1
 
 
 def test_nobody_reads_on(demo: Path):

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import inspect
 import io
 import re
 import runpy
@@ -165,6 +166,18 @@ def test_the_tables_are_those_of_the_code() -> None:
 def test_the_reference_is_what_the_docstrings_say() -> None:
     written = runpy.run_path(str(ROOT / "docs" / "reference.py"))
     assert written["PAGE"].read_text() == written["page"](), "run python docs/reference.py"
+
+
+@pytest.mark.torch
+@pytest.mark.jax
+def test_the_reference_has_every_argument() -> None:
+    """Each but the constants has a row, so each docstring has its ``Args``."""
+    written = runpy.run_path(str(ROOT / "docs" / "reference.py"))
+    for name, called in written["CALLED"].items():
+        text = "".join(written["described"](name, called))
+        words = {*inspect.signature(called).parameters} - {*written["WORDS"], "options"}
+        missing = [word for word in words if not re.search(rf"^\| `\**{word}` \|", text, re.M)]
+        assert not missing, f"{name}: {missing}"
 
 
 @pytest.mark.parametrize(

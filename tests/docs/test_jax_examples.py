@@ -1,10 +1,15 @@
 """Every example on JAX: leaves the saddle where optax's own optimisers stay."""
 
+import pytest
+
 from examples.race_jax import RUNNERS, many, run
-from tests.docs.test_backend_docs import built, each_problem, leave_where_others_stay
+from tests.docs.test_backend_docs import PROBLEMS, built, leave_where_others_stay
+
+OFTEN = "matrix_factorisation"  # the others at night, as they are tried on torch
+EACH = [it if it == OFTEN else pytest.param(it, marks=pytest.mark.nightly) for it in PROBLEMS]
 
 
-@each_problem
+@pytest.mark.parametrize("problem", EACH)
 def test_an_example(problem):
     """``escape(optax.adam)`` and ``ancgd`` certify a minimum; sgd and adam end where they began."""
     names = [*RUNNERS]
@@ -12,7 +17,7 @@ def test_an_example(problem):
 
 
 def test_many_seeds():
-    problem = built("matrix_factorisation")
+    problem = built(OFTEN)
     runs = many(problem, 16)
     assert runs.all.success.all()
     assert runs.all.gradients.max() < problem.gradients

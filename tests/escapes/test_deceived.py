@@ -69,6 +69,7 @@ def test_kinks_of_a_convex_function_show_no_negative_curvature() -> None:
 
 @pytest.mark.parametrize("method", ["auto", "agd-auto"])
 def test_a_flat_function_shows_no_negative_curvature(method: str) -> None:
+    """Nor is it a success: whatever gamma is claimed is above every curvature that was met."""
     value, slope = (
         (lambda x: max(0.0, 1 - x[0]) ** 2),
         lambda x: np.array([-2 * max(0, 1 - x[0]), 0]),
@@ -76,7 +77,7 @@ def test_a_flat_function_shows_no_negative_curvature(method: str) -> None:
     for start in ([3.0, 0.0], [1.0, 2.0]):
         result = minimize(value, start, jac=slope, method=method)
         assert result.certificate.holds is not False
-        assert result.outcome in (Outcome.CERTIFIED, Outcome.UNRESOLVED)
+        assert result.outcome in (Outcome.CERTIFIED, Outcome.COARSER, Outcome.UNRESOLVED)
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])
@@ -98,9 +99,9 @@ def test_noise_that_is_declared_makes_no_claim_above_all_that_is_seen() -> None:
     fun = lambda x: x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4  # noqa: E731
     for noise in (1e-3, 1e-4, 1e-5):
         for seed in range(20):
-            rng = np.random.default_rng(seed)
+            rng, own = np.random.default_rng(seed), {"seed": seed, "max_gradients": 3000}
             jac = lambda x: np.array([x[0], x[1] ** 3 - x[1]]) + noise * rng.normal(size=2)  # noqa: B023, E731
-            result = minimize(fun, [1, 0], jac=jac, noise=noise, seed=seed, max_gradients=3000)
+            result = minimize(fun, [1, 0], jac=jac, gradient_noise=noise, **own)
             assert not result.success or result.certificate.curvature_tol < 2
 
 

@@ -34,12 +34,12 @@ PRACTICE = {
         "tol": 0.1,
         "curvature_tol": 0.2968,
     },
-    ("pgd", "rosenbrock"): {"window": 10_000, "radius": 1e-2, "decrease": 1e-4},
+    ("pgd", "rosenbrock"): {"window": 30_000, "radius": 1e-2, "decrease": 1e-4},
     # these two have no early end but take all of it: twice what suffices for all seeds
     **{("neon", name): {"window": 400} for name in CASES},  # of 5,000 to 1,400,000
     **{("neon+", name): {"window": 100} for name in CASES},  # of 1,000 to 26,000
     ("neon", "rosenbrock"): {"window": 20_000, "radius": 1e-3},
-    ("neon+", "rosenbrock"): {"window": 1500},
+    ("neon+", "rosenbrock"): {"window": 3000},
 }
 
 SEEDS = {("neon", "rosenbrock"): 4}  # curvature l/2,400: 20,000 gradients a search; else 20 seeds

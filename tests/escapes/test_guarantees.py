@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests import budgets
 from tests.drive import trace
 from unsaddle import landscapes
 from unsaddle.certificate import certificate
@@ -160,9 +161,9 @@ def test_a_convex_point_is_certified_within_the_predicted_budget(search, n):
     settings = _fast(part, gamma, delta * math.pi**2 / 6)
     common = {"curvature_tol": gamma * 0.999, "failure_probability": delta, "n": n}
     if part is nc:
-        budget = theory.growth_budget(smoothness=1.0, **common)
+        budget = budgets.growth_budget(smoothness=1.0, **common)
     else:
-        budget = theory.accelerated_growth_budget(
+        budget = budgets.accelerated_growth_budget(
             step=settings.search_step, friction=settings.search_friction, **common
         )
     for seed in range(20):

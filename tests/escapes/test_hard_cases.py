@@ -90,15 +90,20 @@ def test_a_monkey_saddle_is_claimed_to_be_no_more_than_it_is(method: str, quarti
 
 
 def test_flat_directions() -> None:
-    """A constant, a valley and a quartic bowl are certified, with a gamma above zero."""
+    """A valley and a quartic bowl are certified, with a gamma above zero.
+
+    So is a constant; but as every gamma is above all the curvature that it has, that is less than
+    was asked for, and no success.
+    """
     valley = solve(
         "auto", lambda x: float(x[0] ** 2), lambda x: np.array([2 * x[0], 0, 0]), [1.0, 2.0, 3.0]
     )
     assert valley.success
     np.testing.assert_allclose(valley.x, [0, 2, 3], atol=1e-5)
     constant = solve("auto", lambda x: 1.0, lambda x: 0 * x, [1.0, 2.0])
-    assert constant.success
-    assert constant.njev <= 20  # differences vanish at every length that is tried
+    assert constant.outcome is Outcome.COARSER
+    assert constant.certificate.holds
+    assert constant.njev <= 24  # differences vanish at every length that is tried
     bowl = solve("auto", lambda x: float(np.sum(x**4)), lambda x: 4 * x**3, [1.0, 2.0, 3.0])
     assert bowl.success
     assert bowl.certificate.curvature_tol > 0
@@ -152,12 +157,12 @@ def test_a_function_without_a_lower_bound_is_said_to_have_none(method: str, name
 def test_a_noisy_gradient_raises_the_claim(method: str, start, curvature_tol: float | None) -> None:
     """Noise of 1e-6 hides what probes of 1e-8 show: gamma is raised, and the claim is true.
 
-    50 seeds each, all of which leave the saddle. ``auto`` certifies 48 or more; the others say that
-    the gradient is too noisy. If probes were only ever shortened, none would leave; if the first to
-    show no more than the one before ended the lengthening, which noise does by chance, 19 of them.
-    ``agd-auto`` certifies 39 or more: where its recheck meets noise it ends undecided.
+    50 seeds each, all of which leave the saddle and all but one or two of which are certified. Of
+    gamma = 1e-4, which the noise hides, the outcome is that less was shown than was asked for.
+    Otherwise ``auto`` succeeds 47 times or more, and ``agd-auto``, whose recheck looks along two
+    directions and so meets more noise, 44 times or more.
     """
-    left = certified = 0
+    left = certified = succeeded = 0
     for seed in range(50):
         rng = np.random.default_rng(seed)
 
@@ -166,17 +171,21 @@ def test_a_noisy_gradient_raises_the_claim(method: str, start, curvature_tol: fl
 
         known = {"curvature_tol": curvature_tol, "seed": seed, "max_gradients": LIMIT}
         result = minimize(saddle, start, jac=noisy, method=method, **known)
-        if result.success:
-            gamma = result.certificate.curvature_tol
+        gamma = result.certificate.curvature_tol
+        assert result.certificate.holds is True or not result.success
+        if result.certificate.holds:
             assert np.linalg.eigvalsh(saddle_hessian(result.x))[0] > -gamma
             assert gamma >= (curvature_tol or 0)
+            shown = result.outcome is Outcome.STALLED or result.success == (gamma == curvature_tol)
+            assert not curvature_tol or shown
             assert not curvature_tol or (gamma > curvature_tol) == ("raised" in result.message)
-            certified += abs(abs(result.x[1]) - 1) < 1e-3
-        else:
-            assert result.certificate.holds is not True
+        certified += result.certificate.holds is True
+        succeeded += result.success
         left += abs(abs(result.x[1]) - 1) < 1e-3
     assert left == 50
-    assert certified >= (45 if method == "auto" else 36)
+    assert certified >= 47
+    if curvature_tol != 1e-4:
+        assert succeeded >= (45 if method == "auto" else 40)
 
 
 @pytest.mark.parametrize("widest", [1e3, 1e6])
@@ -203,7 +212,8 @@ def test_ill_scaled_variables(widest: float, down: int, place: float) -> None:
 
     result = solve("auto", value, gradient, place / units, hessian)
     if not result.success:  # |x| is 10^12 times the finest unit: rounding hides more than l
-        assert (widest, place, result.outcome) == (1e6, 1.0, Outcome.UNRESOLVED)
+        assert (widest, place) == (1e6, 1.0)
+        assert result.outcome in (Outcome.UNRESOLVED, Outcome.COARSER)
     if down == -1:  # the curvature that counts
         assert abs(abs(units[-1] * result.x[-1]) - 1) < 1e-3
 
@@ -244,15 +254,14 @@ def test_single_precision(method: str, start, tol: float) -> None:
 def test_a_gradient_rounded_to_few_digits_deceives_nobody(method: str, digits: int) -> None:
     """Over short probes its differences vanish, which is not to be taken for a flat function.
 
-    The recheck of ``agd-auto`` may meet the rounding, and end undecided.
+    What is claimed is true, whether it is what was asked for or less.
     """
-    ends = {Outcome.CERTIFIED, Outcome.UNRESOLVED}
-    ends |= {Outcome.UNCERTIFIED} if method == "agd-auto" else set()
+    ends = {Outcome.CERTIFIED, Outcome.COARSER, Outcome.UNRESOLVED}
     for seed in range(10):
         jac = lambda x: np.round(saddle_gradient(x), digits)  # noqa: E731
         result = minimize(saddle, [0.0, 0.0], jac=jac, method=method, seed=seed)
         assert result.outcome in ends
-        if result.success:
+        if result.certificate.holds:
             lowest = np.linalg.eigvalsh(saddle_hessian(result.x))[0]
             assert lowest > -result.certificate.curvature_tol
 
@@ -263,7 +272,7 @@ def test_a_numerical_gradient_of_large_values_deceives_nobody(scheme: str, offse
     for seed in range(10):
         result = minimize(lambda x: saddle(x) + offset, [1.0, 0.0], jac=scheme, seed=seed)
         assert result.success or offset
-        if result.success:
+        if result.certificate.holds:
             lowest = np.linalg.eigvalsh(saddle_hessian(result.x))[0]
             assert lowest > -result.certificate.curvature_tol
 

@@ -24,8 +24,21 @@ def fun(tree, scale=1.0):
     return scale * (x @ x / 2 - (y**2).sum() / 2 + (y**4).sum() / 4)
 
 
+slope = jax.grad(fun)  # made once, and compiled once for each of its settings
+
+
 def start(dtype=None):
     return {"x": jnp.ones(2, dtype), "y": jnp.zeros(1, dtype)}
+
+
+def minimum():
+    return {"x": jnp.zeros(2), "y": jnp.ones(1)}
+
+
+def most_at_night(often, all_of_them):
+    """Mark those that are compiled at night only, as others stand for them."""
+    night = pytest.mark.nightly
+    return [it if it in often else pytest.param(it, marks=night) for it in all_of_them]
 
 
 def value(x):
@@ -58,11 +71,11 @@ def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised():
     given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
     spectrum = jnp.linspace(0.1, 1, 20)
 
-    def slope(x, low):
+    def bowl(x, low):
         return spectrum.at[0].set(low) * (x - 100)
 
     seen, hidden = (
-        front.certify(slope, jnp.full(20, 100.0), (low,), **given).certificate()
+        front.certify(bowl, jnp.full(20, 100.0), (low,), **given).certificate()
         for low in (-2.2e-3, -4.4e-4)
     )
     assert seen.holds is False
@@ -88,15 +101,18 @@ def test_no_second_trace_and_no_transfer(solution):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_returns_to_the_host(method):
-    """A whole run is one program, with a loop for each phase around no call to the host."""
+    """A whole run is one program: the function stands in it three times, and no host is called."""
     given = CONSTANTS | {"method": method, "decrease_available": 1.0}
-    program = str(jax.make_jaxpr(lambda x: front.minimize(fun, x, **given))(start()))
+
+    def marked(tree):
+        return fun(tree) + jnp.sinh(tree["x"]).sum()
+
+    program = str(jax.make_jaxpr(lambda x: front.minimize(marked, x, **given))(start()))
     assert "callback" not in program
-    phases = METHODS[method].solver.phases.values()
-    assert program.count("while[") > len({*phases})  # equal ones share a loop
+    assert program.count(" sinh ") == 3  # with its gradient, alone, and at the end
 
 
-@pytest.mark.parametrize("method", ["pgd", "pgd+nc"])
+@pytest.mark.parametrize("method", most_at_night(["pgd"], ["pgd", "pgd+nc"]))
 def test_under_jit_in_double_precision_with_arguments(method):
     """The method's own test and the jump; a new argument does not recompile."""
     with jax.enable_x64(True):
@@ -114,16 +130,17 @@ def test_under_jit_in_double_precision_with_arguments(method):
 
 
 def test_auto_needs_no_constants_and_steps_back_from_infinity():
-    """From the far side of a logarithm's domain."""
+    """From the far side of a logarithm's domain, in double precision: single is too coarse here."""
 
     def walled(tree):
         x, y = tree["x"], tree["y"]
         return x.sum() - jnp.log(x).sum() - (y**2).sum() / 2 + (y**4).sum() / 4
 
-    found = front.minimize(walled, {"x": jnp.full(3, 0.1), "y": jnp.zeros(3)}, tol=1e-3)
+    with jax.enable_x64(True):
+        found = front.minimize(walled, {"x": jnp.full(3, 0.1), "y": jnp.zeros(3)}, tol=1e-3)
     assert found.outcome is Outcome.CERTIFIED
     np.testing.assert_allclose(found.x["x"], 1.0, atol=1e-3)
-    np.testing.assert_allclose(jnp.abs(found.x["y"]), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.abs(found.x["y"]), 1.0, atol=1e-3)
     assert found.verdict.certificate().curvature == pytest.approx(1.0, abs=0.05)
 
 
@@ -171,15 +188,13 @@ def test_one_start_is_used_for_all_seeds(many):
     np.testing.assert_array_equal(one.all.x["y"], many.all.x["y"])
 
 
-@pytest.mark.parametrize("method", ["anc", "nc", "lanczos"])
+@pytest.mark.parametrize("method", most_at_night(["anc", "lanczos"], ["anc", "nc", "lanczos"]))
 def test_certify_under_vmap(method):
     """A saddle and two minima in one call."""
     points = {"x": jnp.zeros((3, 2)), "y": jnp.array([[0.0], [1.0], [-1.0]])}
     verdict = jax.jit(
         jax.vmap(
-            lambda x: front.find_negative_curvature(
-                jax.grad(fun), x, method=method, curvature_tol=0.2
-            )
+            lambda x: front.find_negative_curvature(slope, x, method=method, curvature_tol=0.2)
         )
     )(points)
     assert verdict.holds.tolist() == [0, 1, 1]
@@ -189,10 +204,9 @@ def test_certify_under_vmap(method):
 
 
 def test_certify_with_given_constants_and_a_budget():
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
-    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
-    assert front.certify(jax.grad(fun), x, curvature_tol=0.2, **given).certificate().holds
-    short = front.certify(jax.grad(fun), x, max_gradients=5, **given).certificate()
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
+    assert front.certify(slope, minimum(), **given).certificate().holds
+    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
     assert short.holds is None
     assert short.gradients == 5
     assert short.failure_probability == 1.0
@@ -215,19 +229,18 @@ def test_a_gradient_that_is_made_once_is_traced_once():
 
 def test_certify_tells_the_slope_and_why_it_is_undecided():
     """As on NumPy: the gradient's norm, whether x is stationary, and what was too noisy."""
-    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
-    still = front.certify(grad, x, curvature_tol=0.2).certificate()
+    still = front.certify(slope, minimum(), curvature_tol=0.2).certificate()
     assert still.gradient_norm == 0
     assert "stationary" not in still.note
-    sloping = front.certify(grad, {"x": jnp.ones(2), "y": jnp.ones(1)}, curvature_tol=0.2)
+    sloping = front.certify(slope, {"x": jnp.ones(2), "y": jnp.ones(1)}, curvature_tol=0.2)
     assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
     assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
     assert "The gradient is 1.41 here: x is not stationary" in sloping.certificate().note
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0}
-    short = front.certify(grad, x, max_gradients=5, curvature_tol=0.2, **given).certificate()
+    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
+    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
     assert short.note.startswith("The budget did not suffice.")
-    coarse = jax.tree.map(jnp.bfloat16, x)
-    blind = front.certify(grad, coarse, curvature_tol=0.2, **given).certificate()
+    coarse = jax.tree.map(jnp.bfloat16, minimum())
+    blind = front.certify(slope, coarse, **given).certificate()
     assert blind.holds is None
     assert "no curvature that could be told from their error" in blind.note
     assert "raised from 0.2" in blind.note
@@ -238,27 +251,31 @@ def test_constants_may_be_arrays_of_one_number():
     """They are compiled in, as Python numbers."""
     numbers = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.5}
     arrays = {name: jnp.float32(number) for name, number in numbers.items()}
-    grad, x = jax.grad(fun), {"x": jnp.zeros(2), "y": jnp.ones(1)}
-    both = [front.certify(grad, x, **given) for given in (numbers, arrays)]
+    both = [front.certify(slope, minimum(), **given) for given in (numbers, arrays)]
     assert both[0].holds == both[1].holds == 1
     assert both[0].gradients == both[1].gradients
-    tol = jnp.float32(1e-2)
-    assert front.minimize(fun, start(), **CONSTANTS | {"tol": tol}).success
+    smoothness = jnp.float32(CONSTANTS["smoothness"])
+    assert front.minimize(fun, start(), **CONSTANTS | {"smoothness": smoothness}).success
+
+
+WELLS = [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)]
 
 
 @pytest.mark.parametrize("method", ["anc", "nc"])
-@pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])
-def test_a_narrow_well_far_away_is_no_floor(method, far, width):
+@pytest.mark.parametrize("gamma", [0.1, None])
+def test_a_narrow_well_far_away_is_no_floor(method, gamma):
     """The gradient is odd about the saddle, so that no third derivative shows how it bends."""
-    centre = jnp.zeros(20).at[1].set(far)
 
-    def slope(x):
+    def narrow(x, centre, width):
         z = x - centre
         return z.at[0].set(-z[0] + z[0] ** 3 / width**2)
 
-    for gamma in (0.1, None):
+    for far, width in WELLS:
+        centre = jnp.zeros(20).at[1].set(far)
         for seed in range(3):
-            claim = front.find_negative_curvature(slope, centre, (), method, gamma, seed=seed)
+            claim = front.find_negative_curvature(
+                narrow, centre, (centre, width), method, gamma, seed=seed
+            )
             assert int(claim.holds) < 1 or float(claim.curvature_tol) > 1
 
 
@@ -272,8 +289,7 @@ def test_mixed_and_coarse_precisions_warn_of_nothing():
 
 
 def test_a_coarse_claim_is_called_weak():
-    x = {"x": jnp.zeros(2), "y": jnp.ones(1)}
-    claim = front.certify(jax.grad(fun), x, curvature_tol=2.0).certificate()
+    claim = front.certify(slope, minimum(), curvature_tol=2.0).certificate()
     assert claim.holds
     assert "It is weak beside the largest curvature" in claim.note
 

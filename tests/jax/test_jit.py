@@ -19,10 +19,14 @@ def double_precision():
         yield
 
 
-@pytest.mark.parametrize("method", METHODS)
+OFTEN = ("auto", "ancgd")  # the others at night, as tests/conformance compiles them all
+EACH = [it if it in OFTEN else pytest.param(it, marks=pytest.mark.nightly) for it in METHODS]
+
+
+@pytest.mark.parametrize("method", EACH)
 def test_a_whole_run_under_jit(method, monkeypatch):
     """All phases in one compiled loop end where NumPy ends, after as many queries."""
-    from unsaddle.jax.loop import Oracle, drive, first_state, rest
+    from unsaddle.jax.loop import Oracle, Run, first_state, rest
     from unsaddle.jax.ops import ops as jax_ops
 
     f = landscapes.quartic()
@@ -50,7 +54,7 @@ def test_a_whole_run_under_jit(method, monkeypatch):
     @jax.jit
     def solve(x):
         state = first_state(solver, parameters, x, 0)
-        return drive(solver.phases, parameters, Oracle(value, f.gradient), rest(state))
+        return Run(solver.phases, parameters, Oracle(value, f.gradient)).drive(rest(state))
 
     ran = solve(jnp.zeros(2))
     start = solver.start(numpy_ops, parameters, np.zeros(2), 0)

@@ -17,7 +17,7 @@ jnp = pytest.importorskip("jax.numpy")
 
 
 def test_algorithm_8_under_jit(monkeypatch):
-    from unsaddle.jax.loop import Oracle, drive, first_state, rest
+    from unsaddle.jax.loop import Oracle, Run, first_state, rest
     from unsaddle.jax.ops import ops as jax_ops
 
     with jax.enable_x64(True):
@@ -33,7 +33,7 @@ def test_algorithm_8_under_jit(monkeypatch):
         @jax.jit
         def solve(x):
             oracle = Oracle(gradient=gradient_of, draw=lambda seed, first, size: first)
-            return drive(solver.phases, p, oracle, rest(first_state(solver, p, x, 0)))
+            return Run(solver.phases, p, oracle).drive(rest(first_state(solver, p, x, 0)))
 
         x = np.array([1e-3, 2e-3])
         ran = solve(jnp.array(x))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import budgets
 from unsaddle.methods import theory
 
 L, R, E, D, N, G = 3.0, 7.0, 0.011, 0.02, 500, 13.0  # l, rho, eps, delta, n, Delta_f
@@ -29,10 +30,11 @@ CALLS = {
     **dict.fromkeys(["krylov_budget", "growth_budget"], BUDGET | {"smoothness": L}),
     "accelerated_growth_budget": BUDGET | {"step": 1 / 12, "friction": 0.05},
 }
+FORMULAS = {name: getattr(budgets if name.endswith("_budget") else theory, name) for name in CALLS}
 
 
 def call(name, **changes):
-    return getattr(theory, name)(**CALLS[name] | changes)
+    return FORMULAS[name](**CALLS[name] | changes)
 
 
 def close(expected):
@@ -232,13 +234,13 @@ def words_of(name, problem):
 @pytest.mark.parametrize("name", ["anc_finding", "ancgd", "pagd"])
 def test_identities_of_the_accelerated_methods(name, problem):
     rho, eps = problem["hessian_lipschitz"], problem["tol"]
-    found = getattr(theory, name)(**words_of(name, problem))
+    found = FORMULAS[name](**words_of(name, problem))
     assert found.friction == close((eps * rho * found.step**2) ** 0.25 / 2)
     assert found.nce_curvature == close(found.friction**2 / found.step)
     assert found.nce_curvature == close(sqrt(rho * eps) / 4)
     assert 2 * found.step * found.nce_curvature <= found.friction <= 1 / 4
     if name != "pagd":
-        printed = getattr(theory, name)(**words_of(name, problem), printed=True)
+        printed = FORMULAS[name](**words_of(name, problem), printed=True)
         assert printed.radius / found.radius == close(sqrt(eps))
 
 
@@ -246,7 +248,7 @@ def test_identities_of_the_accelerated_methods(name, problem):
 @given(problems)
 @pytest.mark.parametrize(("name", "share"), [("pgd_nc", 1), ("ancgd", 1), ("sgd_nc", 6)])
 def test_the_searches_of_a_run_share_its_failure_probability(name, share, problem):
-    found = getattr(theory, name)(**words_of(name, problem)).failure_probability
+    found = FORMULAS[name](**words_of(name, problem)).failure_probability
     decrease = sqrt(problem["tol"] ** 3 / problem["hessian_lipschitz"]) / 384
     searches = max(1, problem["decrease_available"] / decrease)
     assert found * share * searches == close(problem["failure_probability"])
@@ -275,8 +277,8 @@ def rescaled(words, a, c):
 
 def in_both_units(name, words, a, c, **options):
     """Return the answer in the new units, and the one in the old units rescaled."""
-    new = getattr(theory, name)(**rescaled(words, a, c), **options)
-    old = getattr(theory, name)(**words, **options)
+    new = FORMULAS[name](**rescaled(words, a, c), **options)
+    old = FORMULAS[name](**words, **options)
     if isinstance(old, int):
         return {"steps": new}, {"steps": old}
     return new._asdict(), rescaled(old._asdict(), a, c)
@@ -346,22 +348,22 @@ def test_answers_are_positive_python_numbers_whatever_numbers_came(name, edge):
     """EDGE is the largest tol admitted, where the logarithms may vanish or turn negative."""
     words = CALLS[name] | words_of(name, edge)
     numpy = {word: np.asarray(value)[()] for word, value in words.items()}
-    answer = getattr(theory, name)(**numpy)
+    answer = FORMULAS[name](**numpy)
     kinds = [type(value) for value in values(answer)]
     assert kinds == list(getattr(answer, "__annotations__", {0: kinds[0]}).values())
     assert {int, float} >= set(kinds)
     assert min(values(answer)) > 0
-    assert answer == getattr(theory, name)(**words)
+    assert answer == FORMULAS[name](**words)
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_signature_spells_out_keyword_only_words(name):
-    parameters = inspect.signature(getattr(theory, name)).parameters
+    parameters = inspect.signature(FORMULAS[name]).parameters
     required = {word for word, p in parameters.items() if p.default is p.empty}
     assert required <= CALLS[name].keys() <= parameters.keys()
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters.values())
     with pytest.raises(TypeError, match=min(required)):
-        getattr(theory, name)(**{w: v for w, v in CALLS[name].items() if w != min(required)})
+        FORMULAS[name](**{w: v for w, v in CALLS[name].items() if w != min(required)})
     with pytest.raises(TypeError, match="smothness"):
         call(name, smothness=1.0)
 

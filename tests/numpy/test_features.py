@@ -12,6 +12,7 @@ SADDLE = F.saddles[0]
 
 @pytest.mark.parametrize("jac", [None, "2-point", "3-point", "cs"])
 def test_a_numerical_gradient_certifies_less_and_says_so(jac):
+    """No more at any rate: rho, which gamma is made of, is measured over another r, to 1 %."""
     exact = minimize(F.value, SADDLE, jac=F.gradient, tol=1e-4)
     calls = []
 
@@ -23,7 +24,7 @@ def test_a_numerical_gradient_certifies_less_and_says_so(jac):
     assert result.success
     assert result.nfev == len(calls)
     assert "numerical" in result.certificate.note
-    assert result.certificate.curvature_tol >= 0.999 * exact.certificate.curvature_tol
+    assert result.certificate.curvature_tol >= 0.99 * exact.certificate.curvature_tol
     assert np.linalg.eigvalsh(F.hessian(result.x))[0] > -result.certificate.curvature_tol
 
 

@@ -337,8 +337,11 @@ SEARCH = named(
         ({"max_gradients": NAN}, ValueError, "max_gradients nan"),
         ({"max_gradients": 2.5}, EITHER, "max_gradients 2.5"),
         ({"max_gradients": "9"}, EITHER, "max_gradients 9"),
-        ({"noise": -1}, ValueError, "noise -1"),
-        ({"noise": INF}, ValueError, "noise inf"),
+        ({"noise": 1e-3}, TypeError, "noise gradient_noise=<its units"),
+        ({"gradient_noise": -1}, ValueError, "gradient_noise -1"),
+        ({"gradient_noise": INF}, ValueError, "gradient_noise inf"),
+        ({"probe_radius": 0}, ValueError, "probe_radius 0"),
+        ({"probe_radius": NAN}, ValueError, "probe_radius nan"),
     ]
 )
 

@@ -26,7 +26,7 @@ def test_curvature_is_found_where_the_floor_was_raised(dtype, low, raised):
     spectrum[0] = low / 5
     claim = front.certify(closure, [x], **given)
     assert claim.holds
-    assert claim.curvature_tol == pytest.approx(raised, rel=0.02)
+    assert claim.curvature_tol == pytest.approx(raised, rel=0.05)  # l is of the direction drawn
     assert "raised from 0.001" in claim.note
 
 

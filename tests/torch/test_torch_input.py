@@ -197,12 +197,16 @@ def no_patience():
     front.Escape(torch.optim.SGD(Problem().params, lr=0.1), patience=2.5)
 
 
-def state_of_an_earlier_release():
+def state_of_an_earlier_release(word="queries"):
     problem = Problem()
     opt = front.PGDNC(problem.params, **CONSTANTS)
     state = opt.state_dict()
-    del state["param_groups"][0]["unsaddle"]["queries"]
+    del state["param_groups"][0]["unsaddle"][word]
     opt.load_state_dict(state)
+
+
+def state_of_the_last_release():
+    state_of_an_earlier_release("owners")
 
 
 BAD = {
@@ -211,6 +215,7 @@ BAD = {
     no_state_of_an_escape: (ValueError, r"not of Escape\(SGD\): pass what"),
     no_patience: (ValueError, r"patience must be a whole number >= 1, got 2\.5"),
     state_of_an_earlier_release: (ValueError, "not of PGDNC, but of an earlier release"),
+    state_of_the_last_release: (ValueError, "not of PGDNC, but of an earlier release"),
     maximised: (ValueError, r"maximize=True.*return -loss"),
     an_escape_around_an_escape: (TypeError, r"got Escape; pass Escape\(torch\.optim\.Adam"),
     complex_parameters_later: (TypeError, "view_as_real"),
@@ -295,6 +300,28 @@ def test_certify_names_what_is_wrong(params, wrong):
         front.certify(lambda: (weights**2).sum().backward(), [weights] * params, **given)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        None,
+        [],
+        "state",
+        {"param_groups": []},
+        {"param_groups": [3], "state": {}},
+        {"param_groups": [{"unsaddle": 3}], "state": {}},
+        {"param_groups": [{"unsaddle": {"optimiser": []}}], "state": {}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("door", ["Auto", "Escape"])
+def test_no_state_is_loaded_from_anything_else(door, wrong):
+    with pytest.raises(
+        ValueError, match=r"state_dict is not of (Auto|Escape\(SGD\)), |: pass what its"
+    ):
+        DOORS[door]().load_state_dict(wrong)
+
+
 DOORS = {
     "Auto": lambda **given: front.Auto(Problem().params, **given),
     "ANCGD": lambda **given: front.ANCGD(Problem().params, **{**CONSTANTS, **given}),
@@ -310,11 +337,11 @@ DOORS = {
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        *(("seed", wrong) for wrong in (-1, None, 2.5, True, "0", np.matrix([[1]]))),
-        *(("tol", wrong) for wrong in (None, 0.0, -1.0, math.nan, "small", [])),
-        *(("failure_probability", wrong) for wrong in (None, 0.0, 2.5, math.nan, "")),
-        *(("curvature_tol", wrong) for wrong in (0.0, -1.0, math.inf, "", [])),
-        *(("smoothness", wrong) for wrong in (0.0, math.nan, "large")),
+        *(("seed", wrong) for wrong in (-1, None, 2.5, True, "0", np.matrix([[1]]), [], 1j)),
+        *(("tol", wrong) for wrong in (None, 0.0, -1.0, math.nan, "small", [], 10**400, 1j)),
+        *(("failure_probability", wrong) for wrong in (None, 0.0, 2.5, math.nan, "", [], 10**400)),
+        *(("curvature_tol", wrong) for wrong in (0.0, -1.0, math.inf, "", [], 10**400, {})),
+        *(("smoothness", wrong) for wrong in (0.0, math.nan, "large", np.ones(2), 10**400)),
     ],
 )
 def test_every_door_names_the_number_that_is_wrong(door, name, wrong):

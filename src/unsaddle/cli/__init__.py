@@ -1,4 +1,4 @@
-"""The command line: ``unsaddle methods``, ``minimize``, ``certify`` and ``reproduce``."""
+"""The command line: ``unsaddle methods``, ``minimize``, ``certify``, ``atoms``, ``reproduce``."""
 
 from unsaddle.cli.commands import FIELDS, main
 

@@ -16,7 +16,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from unsaddle import METHODS, Outcome, __version__, certify, minimize
-from unsaddle.cli.inputs import PLACES, function, numbers, placed, setting, whole, with_constants
+from unsaddle.cli.atoms import atoms_arguments, run_atoms
+from unsaddle.cli.inputs import (
+    PLACES,
+    TheirError,
+    function,
+    numbers,
+    placed,
+    setting,
+    whole,
+    with_constants,
+)
 from unsaddle.cli.report import ERASE, as_flags, flag, show, written
 from unsaddle.landscapes import Landscape
 from unsaddle.messages import ELSEWHERE, meant
@@ -26,10 +36,6 @@ WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19,
 FIELDS = ("method", "parts", "oracle", "rate", "source")
 EXIT_CODES = {Outcome.CERTIFIED: 0, Outcome.INTERRUPTED: 130}  # every other outcome: 1
 BROKEN_PIPE = 141  # as a shell has it
-
-
-class TheirError(Exception):
-    """The cause was raised by the user's function."""
 
 
 class SpokenError(ValueError):
@@ -89,9 +95,12 @@ ARGUMENTS = {  # of minimize: kind, help
     "smoothness": (float, "bound on the Hessian's norm"),
     "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
     "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
+    "gradient_noise": (float, "length of the gradient's error; measured if not given"),
+    "probe_radius": (float, "distance over which gradients are differenced; chosen if not given"),
+    "max_step": (float, "length of the longest step, trial or jump; method auto only"),
 }
-IN_PROSE = ("tol", "curvature_tol", "max_gradients", "smoothness", "hessian_lipschitz")
-OF_CERTIFY = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
+ASKED = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
+OF_CERTIFY = (*ASKED, "gradient_noise", "probe_radius")
 
 
 def add_arguments(parser: argparse.ArgumentParser, what: str, names: Sequence[str]) -> None:
@@ -129,13 +138,8 @@ def run_minimize(given: dict[str, Any]) -> int:
     fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
     fields |= {"gradient_norm": np.linalg.norm(result.jac)}
     fields |= {"gradients": result.njev, "values": result.nfev}
-    print(written(fields, as_json, IN_PROSE))
+    print(written(fields, as_json))
     return EXIT_CODES.get(result.outcome, 1)
-
-
-def certify_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what ``unsaddle certify`` takes."""
-    add_arguments(parser, "GRADIENT", OF_CERTIFY)
 
 
 def run_certify(given: dict[str, Any]) -> int:
@@ -147,7 +151,7 @@ def run_certify(given: dict[str, Any]) -> int:
     fields = {"certificate": certificate, "x": x, "gradient_norm": certificate.gradient_norm}
     if not as_json:
         fields |= {"curvature": certificate.curvature, "direction": certificate.direction}
-    print(written(fields, as_json, IN_PROSE))
+    print(written(fields, as_json))
     return 0 if certificate.holds else 1
 
 
@@ -176,28 +180,40 @@ def run_reproduce(given: dict[str, Any]) -> int:
 COMMANDS = {  # name -> (adds its arguments to a parser, runs it and gives the exit code)
     "methods": (methods_arguments, run_methods),
     "minimize": (minimize_arguments, run_minimize),
-    "certify": (certify_arguments, run_certify),
+    "certify": (partial(add_arguments, what="GRADIENT", names=OF_CERTIFY), run_certify),
+    "atoms": (atoms_arguments, run_atoms),
     "reproduce": (reproduce_arguments, run_reproduce),
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command, and be quiet if nobody reads on, as in ``unsaddle methods | head``.
+    """Run a command: 0 success, 1 not certified, 2 bad input or no room to write, 130 interrupted.
+
+    It is quiet if nobody reads on, as in ``unsaddle methods | head``.
 
     Args:
         argv: The words after ``unsaddle``; those of the process if not given.
 
     Returns:
-        The exit code: 0 success, 1 not certified, 2 bad input, 130 interrupted.
+        The exit code.
     """
+    if sys.stdout is None:  # as after >&-
+        return _say("standard output is closed: write to a file, or to /dev/null")
     try:
         try:
             return _run(sys.argv[1:] if argv is None else argv)
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        return _say(f"standard output cannot be written: {error.strerror}")
+
+
+def _say(error: str) -> int:
+    print(f"unsaddle: error: {error}", file=sys.stderr)
+    return 2
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -220,10 +236,11 @@ def _run(argv: Sequence[str]) -> int:
         return EXIT_CODES[Outcome.INTERRUPTED]
     except TheirError as error:
         traceback.print_exception(error.__cause__)
+        return 2
+    except SpokenError as error:
+        return _say(str(error))
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        spoken = str(error) if isinstance(error, SpokenError) else as_flags(str(error), ARGUMENTS)
-        print(f"unsaddle: error: {spoken}", file=sys.stderr)
-    return 2
+        return _say(as_flags(str(error), ARGUMENTS))
 
 
 def _guarded(seen: dict[str, Any], **given: Any) -> dict[str, Any]:

@@ -5,6 +5,9 @@ import importlib
 import os
 import sys
 from contextlib import suppress
+from functools import cache
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,10 @@ from unsaddle.messages import meant, nearest
 
 SPECIAL = {"true": lambda: True} | {f"landscape:{name}": make for name, make in LANDSCAPES.items()}
 PLACES = f"MODULE:NAME, FILE.py:NAME, or landscape:NAME of {', '.join(LANDSCAPES)}"
+
+
+class TheirError(Exception):
+    """The cause was raised by the user's function."""
 
 
 def numbers(text: str) -> np.ndarray:
@@ -55,24 +62,36 @@ def function(text: str) -> Any:
         return SPECIAL[text.lower()]()
     place, _, name = text.rpartition(":")
     folder, module = os.path.split(place.removesuffix(".py"))
-    sys.path.insert(0, os.path.abspath(folder))
+    is_file = place.endswith(".py")
     wrong = {
         f"{text!r} is no place of a function: type {PLACES}": not (module and name),
         f"there is no {text!r}; {nearest(name, LANDSCAPES)}": place.lower() == "landscape",
-        f"there is no file {place!r}": place.endswith(".py") and not os.path.exists(place),
+        f"there is no file {place!r}": is_file and not os.path.exists(place),
     }
     for message in [message for message, holds in wrong.items() if holds]:
         raise argparse.ArgumentTypeError(message)
+    sys.path.insert(0, os.path.abspath(folder))
     try:
-        found = importlib.import_module(module)
+        found = loaded(os.path.abspath(place)) if is_file else importlib.import_module(module)
     except Exception as error:
-        absent = isinstance(error, ModuleNotFoundError) and module.startswith(str(error.name))
+        missing = str(error.name) if isinstance(error, ModuleNotFoundError) else "?"
+        absent = module.startswith(missing) and not is_file
         why = f"there is no module {place!r}" if absent else f"{place} does not load: {error!r}"
         raise argparse.ArgumentTypeError(why) from error
     if not hasattr(found, name):
         close = meant(name, dir(found)) or "is it spelt so there?"
         raise argparse.ArgumentTypeError(f"there is no {name!r} in {place}; {close}".rstrip())
     return getattr(found, name)
+
+
+@cache
+def loaded(path: str) -> ModuleType:
+    """Run a file, whatever its name; the module's own is the path, which no other module has."""
+    name = path.replace(".", ":")  # with a dot it would be in a package
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = path
+    SourceFileLoader(name, path).exec_module(module)
+    return module
 
 
 def placed(given: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ SPOKEN = {  # what the library says -> what to say here
         "the result is printed at the end, and the progress on a terminal"
     ),
 }
+IN_PROSE = ("tol", "curvature_tol", "max_gradients", "smoothness", "hessian_lipschitz")
 ERASE = "\r\033[K"
 
 
@@ -58,17 +59,14 @@ def show(seen: dict[str, Any], intermediate_result: OptimizeResult) -> None:
         print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
 
 
-def written(fields: dict[str, Any], as_json: bool, names: Iterable[str]) -> str:
+def written(fields: dict[str, Any], as_json: bool) -> str:
     """Write fields for a reader, or as JSON with null for NaN."""
     if as_json:
         fields["certificate"] = vars(fields["certificate"])
         text = json.dumps(fields, default=lambda array: array.tolist())
         return json.dumps(json.loads(text, parse_constant=lambda nan: None), indent=2)
-    fields |= {
-        name: flagged(str(fields[name]), names)
-        for name in ("sentence", "certificate")
-        if name in fields
-    }
+    for name in {"sentence", "certificate"} & fields.keys():
+        fields[name] = flagged(str(fields[name]), IN_PROSE)
     shown = {name: part for name, part in fields.items() if part is not None}
     with np.printoptions(threshold=10, linewidth=1000, formatter={"float_kind": "{:.6g}".format}):
         lines = [f"{name:15}{part}".replace(" nan", " unknown") for name, part in shown.items()]

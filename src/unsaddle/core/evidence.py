@@ -22,6 +22,7 @@ class Evidence(NamedTuple):
     largest: Scalar  # the largest curvature met
     krylov: bool  # whether Christoffel's certificate is meant, and not the growth
     resolution: Resolution
+    noise: Scalar = 0.0  # error of a gradient, as declared or measured; zero if it is rounding
 
 
 class Claim(NamedTuple):
@@ -29,13 +30,17 @@ class Claim(NamedTuple):
 
     holds: Any  # 1 certified, 0 negative curvature found, -1 undecided
     curvature_tol: Any
-    asked: Any  # the curvature_tol before floating point had its say
+    asked: Any  # the curvature_tol before it was raised to what can be resolved
     failure_probability: Any
     curvature: Any
     direction: Any  # of length one; zero unless negative curvature was found
     gradients: Any
     rigorous: Any  # whether the certificate holds against any gradient error up to the floor
     raised: Any  # whether curvature_tol is above what was asked for
+    coarser: Any  # whether that is less than was asked for, and no success
+    radius: Any  # over which gradients were differenced
+    sides: Any  # 1 forward, 2 central
+    noise: Any  # error of a gradient, as declared or measured; zero if it is rounding
     phase: Any  # in which the search ended
     largest: Any  # curvature that it met
     flat: Any  # whether it met none at all
@@ -48,11 +53,14 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     steep: float = 1e-3  # of l max(1, |x|), (0, 1): a longer gradient is of no stationary point
+    coarse: float = 0.1  # of the largest curvature, (0, 1): the certificate calls a gamma above it
+    # weak; where errors have forced it, it is less than anybody would ask for
 
 
 TUNING = Tuning()
 FOUND = (PhaseName.JUMP_FAILED, PhaseName.NEGATIVE_CURVATURE)
-DECIDED = (*FOUND, PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED)
+SHORT_OF_TOL = (PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED)
+DECIDED = (*FOUND, *SHORT_OF_TOL)
 
 
 def no_evidence(memory: Any, ops: Ops, x: Vector) -> Evidence:
@@ -79,7 +87,24 @@ def evidence(ops: Ops, s: State) -> Evidence:
         largest=ops.where(s.proving, last.largest, own.largest),
         krylov=ops.where(s.proving, last.krylov, own.krylov),
         resolution=choose(ops, s.proving, last.resolution, own.resolution),
+        noise=ops.where(s.proving, last.noise, own.noise),
     )
+
+
+def coarser(ops: Ops, p: Parameters, s: State, found: Evidence) -> Scalar:
+    """Say whether gamma is above the one given, or above a share of the largest curvature."""
+    resolution = found.resolution
+    raised = resolution.curvature_tol > resolution.asked + 2 * ops.tiny(s.x)
+    given = p.curvature_tol > 0
+    weak = (resolution.curvature_tol > TUNING.coarse * found.largest) & (found.largest > 0)
+    return raised & (given | weak)
+
+
+def last_phase(ops: Ops, p: Parameters, s: State) -> Scalar:
+    """Give the phase that tells the outcome: STALLED or COARSER where they say more than it."""
+    short = (s.phase == PhaseName.CERTIFIED) & coarser(ops, p, s, evidence(ops, s))
+    stalled = s.stalled & among(s.phase, SHORT_OF_TOL)
+    return ops.where(stalled, PhaseName.STALLED, ops.where(short, PhaseName.COARSER, s.phase))
 
 
 def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
@@ -106,6 +131,10 @@ def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
         gradients=gradients,
         rigorous=resolution.error * resolution.needed <= gamma / 4,
         raised=claimed > asked + 2 * tiny,
+        coarser=certified & coarser(ops, p, s, found),
+        radius=ops.where(searched, resolution.radius, nan),
+        sides=resolution.sides,
+        noise=found.noise,
         phase=ops.where(searched | (s.phase >= BEGIN), s.phase, PhaseName.START),
         largest=found.largest,
         flat=found.largest <= 4 * tiny,

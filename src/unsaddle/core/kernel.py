@@ -36,6 +36,7 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -55,6 +56,7 @@ from unsaddle.core.phases import (
     UNCERTIFIED,
     PhaseName,
 )
+from unsaddle.core.records import new
 
 
 class Phase(NamedTuple):
@@ -86,17 +88,17 @@ class State(NamedTuple):
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
-        return State(
+        return new(State, (
             phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
         """Give the state after a step of a search; faster than ``_replace``."""
-        return State(
+        return new(State, (
             phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
-        )  # fmt: skip
+        ))  # fmt: skip
 
 
 At = Callable[[Ops, Any, State], Vector]
@@ -200,20 +202,28 @@ def go_to(phase: int) -> Update:
 
 def _lift(phase: Phase, sample: int) -> Phase:
     """Give a phase of a proof that works on ``state.proof`` and in the proof's phase numbers."""
+    place = iterate if phase.at is iterate else _lifted_at(phase.at)
+    drawn = sample if phase.needs else EXACT
+    return Phase(place, phase.needs, _lifted_update(phase.update), drawn, proof_sample)
 
-    def alone(p: Parameters, s: State) -> tuple[Parameters, State]:
-        return p._replace(escape=p.proof), s._replace(escape=s.proof, phase=s.phase - PROOF)
 
-    def at(ops: Ops, p: Parameters, s: State) -> Vector:
-        return phase.at(ops, *alone(p, s))
+def _alone(p: Parameters, s: State) -> tuple[Parameters, State]:
+    return p._replace(escape=p.proof), s._replace(escape=s.proof, phase=s.phase - PROOF)
 
-    def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-        after = phase.update(ops, *alone(p, s), value, gradient)
+
+@cache  # phases that share an update or a place share the lifted one too: it is compiled once
+def _lifted_at(place: At) -> At:
+    return lambda ops, p, s: place(ops, *_alone(p, s))
+
+
+@cache
+def _lifted_update(update: Update) -> Update:
+    def lifted(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        after = update(ops, *_alone(p, s), value, gradient)
         code = ops.where(after.phase >= BEGIN, after.phase + PROOF, after.phase)
         return after._replace(phase=code, escape=s.escape, proof=after.escape, proving=True)
 
-    place = iterate if phase.at is iterate else at
-    return Phase(place, phase.needs, update, sample if phase.needs else EXACT, proof_sample)
+    return lifted
 
 
 def iterate(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -221,6 +231,7 @@ def iterate(ops: Ops, p: Parameters, s: State) -> Vector:
     return s.x
 
 
+@cache
 def probing(share: float) -> At:
     """Query at x~ + share r e, where r is the radius of a search and e its direction."""
     return lambda ops, p, s: ops.add(s.x, share * s.escape.resolution.radius, s.escape.direction)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 Scalar = Any  # a Python number on NumPy and torch, a traced array on JAX
 Vector = Any  # kernels are written for every backend: each narrows this to its own
 V = TypeVar("V")
+OWN_STREAM = 0x756E7361  # in the entropy of all noise: no seed of a user's makes the same numbers
 
 
 class Operations(Protocol[V]):

@@ -4,8 +4,7 @@ import warnings
 from enum import Enum, EnumMeta
 from typing import Any
 
-from unsaddle.core.ops import Ops, Scalar
-from unsaddle.core.phases import PhaseName, among
+from unsaddle.core.phases import PhaseName
 
 FORMER = {"TESTED": "UNCERTIFIED", "BLIND": "UNRESOLVED", "REFUTED": "NEGATIVE_CURVATURE"}
 
@@ -39,6 +38,11 @@ class Outcome(Enum, metaclass=_Renamed):
 
     NOT_FINITE = "The function or its gradient was NaN or infinite; the best finite point is x."
     CERTIFIED = "Second-order point: the gradient is within tol and the curvature is certified."
+    COARSER = (
+        "The gradient is within tol, but the curvature is certified for a larger curvature_tol "
+        "only: differences of the gradient do not show less. Better gradients do, or other "
+        "differences: see gradient_noise= and probe_radius=."
+    )
     UNCERTIFIED = (
         "The method's own termination test passed, but no certificate was reached: "
         "the second-order status of x is unknown."
@@ -62,17 +66,20 @@ class Outcome(Enum, metaclass=_Renamed):
     BUDGET = "max_gradients was reached before a second-order point was certified."
 
 
+class EndError(Exception):
+    """The run is over, though no kernel says so: ``outcome`` says why."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        """Take the outcome."""
+        super().__init__(outcome.value)
+        self.outcome = outcome
+
+
 ENDS: dict[int, Outcome] = {  # the phases that end a run
     code: Outcome[code.name] for code in PhaseName if code < 0
 }
-SHORT_OF_TOL = (PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED)
 STATUS = {Outcome.CERTIFIED: 0} | {  # SciPy's number of each
     outcome: code
     for code, outcome in enumerate((o for o in Outcome if o is not Outcome.CERTIFIED), start=1)
 }
 BY_STATUS = {code: outcome for outcome, code in STATUS.items()}
-
-
-def last_phase(ops: Ops, phase: Scalar, stalled: Scalar) -> Scalar:
-    """Give the phase that tells the outcome: STALLED where no other end says more than that."""
-    return ops.where(stalled & among(phase, SHORT_OF_TOL), PhaseName.STALLED, phase)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import cache
 from typing import Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
@@ -30,6 +29,11 @@ class PhaseName(IntEnum):
     NEW_EPOCH = 11
     EXTRAPOLATED = 12
     EPOCH_MEAN = 13
+    HOLD_STILL = 14  # wrapped: the gradient of a batch at parameters that stay
+    OTHER_BATCH = 15
+    ASK_ONCE = 16
+    ASK_TWICE = 17
+    NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same
 
     BEGIN = 32  # of every escape: the descent reports here
@@ -45,10 +49,10 @@ class PhaseName(IntEnum):
     RITZ_VECTOR = 42  # lanczos
     SEARCH_ANEW = 43
     DIP = 44  # a claim can be made, but some negative curvature is visible
-    RECHECK_HALF = 45
-    RECHECK_WHOLE = 46
-    RECHECK_LOWEST_HALF = 47
-    RECHECK_LOWEST_WHOLE = 48
+    RECHECK_BEHIND = 45
+    RECHECK = 46
+    RAISE = 47  # a larger gamma, where differences turn out to show no less
+    SEARCH_BEHIND = 48  # the first half of a step whose difference is central
     CONVEXITY_TEST = 49  # neon+
     CONVEXITY_CHECK = 50
     NEON_STEP = 51
@@ -59,6 +63,16 @@ class PhaseName(IntEnum):
     TEST_CURVATURE = 56
     TEST_NEAR = 57
     TEST_FAR = 58
+    CLOSE_BY = 59  # the noise of a gradient, and how far to probe because of it
+    NOISY_AHEAD = 60
+    NOISY_BEHIND = 61
+    NOISY_HALF_AHEAD = 62
+    NOISY_HALF_BEHIND = 63
+    NOISY_CHOICE = 64
+    DOUBT = 65  # lanczos: differences err by more than they should
+    CONFIRM = 66  # confirmed jump: the value at x~ of another batch
+    CONFIRM_AHEAD = 67
+    CONFIRM_BEHIND = 68
 
     CERTIFIED = -1
     UNCERTIFIED = -2
@@ -67,11 +81,17 @@ class PhaseName(IntEnum):
     UNBOUNDED = -5
     UNRESOLVED = -6
     NEGATIVE_CURVATURE = -7
+    COARSER = -8  # certified, but for less than was asked
 
 
 START, GO, BEGIN, PROVE = PhaseName.START, PhaseName.GO, PhaseName.BEGIN, PhaseName.PROVE
 CERTIFIED, UNCERTIFIED = PhaseName.CERTIFIED, PhaseName.UNCERTIFIED
-PROOF = 32  # added to the phases of a proof
+PROOF = 64  # added to the phases of a proof
+REPORT = 1000  # a query for the result, after the run: the number is no phase's
+
+_OWN: dict[int, str] = {code: code.name.lower() for code in PhaseName}
+_PROOFS = {code + PROOF: f"proof {name}" for code, name in _OWN.items() if code >= BEGIN}
+name_of = {**_OWN, **_PROOFS, REPORT: "report"}.__getitem__  # search, or proof search of a proof
 
 
 def among(phase: Any, codes: Sequence[PhaseName]) -> Any:
@@ -80,11 +100,3 @@ def among(phase: Any, codes: Sequence[PhaseName]) -> Any:
     for code in codes[1:]:
         hit = hit | (phase == code)
     return hit
-
-
-@cache
-def name_of(code: int) -> str:
-    """Give the name of a phase, such as ``search``, or ``proof search`` for one of a proof."""
-    lifted = code >= BEGIN + PROOF
-    name = PhaseName(code - PROOF * lifted).name.lower()
-    return f"proof {name}" if lifted else name

@@ -1,4 +1,4 @@
-"""Walking nested named tuples: one way to name, copy, fill and choose between their leaves."""
+"""Walking nested named tuples: one way to name, fill and choose between their leaves."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from unsaddle.core.ops import Ops, Scalar
 
 R = TypeVar("R", bound=tuple[Any, ...])
+new = tuple.__new__  # new(Record, (a, b)) is Record(a, b) in half the time
 
 
 def is_record(tree: Any) -> bool:
@@ -20,13 +21,6 @@ def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(getattr(tree, field), f"{name}.{field}".lstrip("."))
     else:
         yield name, tree
-
-
-def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
-    """Give the record with every leaf changed."""
-    if is_record(tree):
-        return type(tree)(*(map_leaves(change, part) for part in tree))
-    return change(tree)
 
 
 def fill(form: Any, leaf: Callable[[str, Any], Any], name: str = "") -> Any:

@@ -12,17 +12,21 @@ p_k(-gamma)/|y_k| bounds 1/|<u, xi>| from below. As P(|<u, xi>| <= t) <= t sqrt(
 sqrt(2n/pi)/delta is wrong with probability at most delta: one event for all k, so the search may
 stop whenever it likes. Neither l nor rho enters; step sizes that are too long only delay it.
 
-**The error floor.** A gradient difference over the radius r misses H u by at most
+**The error floor.** Let every gradient be off by at most e_g. A difference over the radius r then
+misses H u by at most
 
-    e = rho r/2 + 2 e_g/r,        e_g = 4 unit (|g| + l (|x| + r)),
+    e = rho r/2 + 2 e_g/r         forward,  (g(x + r u) - g(x))/r,
+    e = rho_4 r^2/6 + e_g/r       central,  (g(x + r u) - g(x - r u))/(2 r),
 
-smallest at r = 2 sqrt(e_g/rho). Here unit is the roundoff, or the relative error of a gradient
-that is itself made of differences. Curvature below 4 e cannot be resolved: gamma is raised to it,
-and the certificate says so. Where that is above l, nothing is claimed. A curvature that is below
-what was asked for by more than e is reported in any case. An adversary may hide the component
-along u at the rate e sqrt(2n/pi)/delta per step. Where that is at most gamma/4 it is subtracted
-from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself is subtracted:
-the certificate is *practical*: errors are taken to be random, as those of rounding are.
+where e_g is the noise of the gradient, as declared or measured, or its rounding,
+4 unit (|g| + l (|x| + r)), whichever is larger. Here unit is the roundoff, or the relative error of
+a gradient that is itself made of differences. Curvature below 4 e cannot be resolved: gamma is
+raised to it, and the certificate says so. Where that is above l, nothing is claimed. A curvature
+that is below -1/2 of the gamma asked for by more than e is reported in any case. An adversary may
+hide the component along u at the rate e sqrt(2n/pi)/delta per step. Where that is at most gamma/4
+it is subtracted from gamma in the recursion, and the certificate is *rigorous*. Elsewhere e itself
+is subtracted, and the certificate is *practical*: errors are taken to be random, as those of
+rounding are.
 
 **Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
 """
@@ -36,6 +40,7 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
+    close: float = 2.0  # roundoffs of x, 2 to 1000: as close as x can tell
     visible: float = 16.0  # roundoffs of f, 4 to 256: the sums of a few terms err by less
     found: float = 0.5  # share of gamma, (0, 1): the share that the theorems of the papers find
 
@@ -51,15 +56,28 @@ class Resolution(NamedTuple):
     curvature_tol: Scalar  # gamma, as certified
     rate: Scalar  # the curvature that the growth counts with
     needed: Scalar  # the growth that certifies
-    asked: Scalar  # gamma, before floating point had its say
+    asked: Scalar  # gamma, before it was raised to what can be resolved
     smoothness: Scalar  # l, as far as it is known
+    noise: Scalar = 0.0  # e_g, the error of a gradient that was counted with
+    sides: Scalar = 1  # from which a difference looks: 1 forward, 2 central
 
     def shows(self, curvature: Scalar, share: float = TUNING.found) -> Scalar:
         """Say whether a measured curvature is for sure below -share of the gamma asked for."""
         return curvature + self.error < -share * self.asked
 
+    def claiming(self, ops: Ops, curvature_tol: Scalar) -> "Resolution":
+        """Give the same for another gamma."""
+        rigorous = self.error * self.needed <= curvature_tol / 4
+        rate = curvature_tol - self.error * ops.where(rigorous, self.needed, 1.0)
+        return self._replace(curvature_tol=curvature_tol, rate=rate)
+
 
 NO_RESOLUTION = Resolution(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def few_roundoffs(ops: Ops, x: Vector) -> Scalar:
+    """A distance from x over which nothing changes but by noise; zero at zero."""
+    return TUNING.close * ops.roundoff(x) * ops.norm(x)
 
 
 def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:
@@ -74,21 +92,22 @@ def resolve(
     episode: Scalar,  # the number j of this search in its run, from 1
     *,
     radius: Scalar,  # r, over which gradients are differenced
+    bending: Scalar,  # what third or fourth derivatives add to e
     smoothness: Scalar,  # l
-    hessian_lipschitz: Scalar,  # rho
     curvature_tol: Scalar,  # the gamma to certify
     failure_probability: Scalar,  # delta, of the whole run
     unit: Scalar,  # relative error of a gradient: the roundoff, or more for numerical ones
+    noise: Scalar = 0.0,  # absolute error of a gradient
+    sides: Scalar = 1,
 ) -> Resolution:
     """Work out what a search around x, where the gradient is given, can resolve."""
-    rounding = _rounding(ops, x, gradient, radius, smoothness, unit)
-    error = hessian_lipschitz * radius / 2 + 2 * rounding / radius
+    off = ops.maximum(noise, _rounding(ops, x, gradient, radius, smoothness, unit))
+    error = bending + 2 * off / (sides * radius)
     asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
     share = failure_probability * 6 / (pi * episode) ** 2
     needed = ops.sqrt(2 * ops.size(x) / pi) / share
-    rigorous = error * needed <= curvature_tol / 4
-    rate = curvature_tol - ops.where(rigorous, error * needed, error)
-    return Resolution(radius, error, curvature_tol, rate, needed, asked, smoothness)
+    first = Resolution(radius, error, 0.0, 0.0, needed, asked, smoothness, off, sides)
+    return first.claiming(ops, curvature_tol)
 
 
 def finest_resolution(
@@ -102,18 +121,21 @@ def finest_resolution(
     """
     l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
     unit = ops.roundoff(x)
-    rounding = _rounding(ops, x, gradient, settings.radius, l, unit)
+    off = _rounding(ops, x, gradient, settings.radius, l, unit)
+    off = ops.maximum(off, settings.gradient_noise)
+    radius = ops.maximum(settings.radius, 2 * ops.sqrt(off / rho))
     resolution = resolve(
         ops,
         x,
         gradient,
         episode,
-        radius=ops.maximum(settings.radius, 2 * ops.sqrt(rounding / rho)),
+        radius=radius,
+        bending=rho * radius / 2,
         smoothness=l,
-        hessian_lipschitz=rho,
         curvature_tol=settings.curvature_tol,
         failure_probability=settings.failure_probability,
         unit=unit,
+        noise=settings.gradient_noise,
     )
     useless = vacuous(ops, resolution) | (resolution.radius * resolution.radius < ops.tiny(x))
     return resolution._replace(needed=ops.where(useless, inf, resolution.needed))

@@ -11,6 +11,9 @@ from typing import Any, Generic, NamedTuple
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.ops import Operations, V
 from unsaddle.core.phases import BEGIN, EXACT, GO, GRADIENT, NEW, PROVE, SAME, TRIAL, VALUE
+from unsaddle.core.records import new
+
+SEARCHES = frozenset((BEGIN, PROVE))  # the phases in which a search begins
 
 
 class NotFiniteError(ArithmeticError):
@@ -38,20 +41,11 @@ class Session(Generic[V]):
         ops: Operations[V],
         solver: Solver,
         parameters: Parameters,
-        state: State,
-        value: float = nan,
-        gradient: V | None = None,
+        state: State,  # where to begin, or to go on
+        value: float = nan,  # the last one that was told before, if the run goes on
+        gradient: V | None = None,  # likewise
     ) -> None:
-        """Take a run up.
-
-        Args:
-            ops: The backend.
-            solver: The method's phases.
-            parameters: Its hyperparameters.
-            state: Where to begin, or to go on.
-            value: The last value that was told before, if the run goes on.
-            gradient: The last gradient, likewise.
-        """
+        """Take a run up."""
         self.ops, self.phases, self.parameters = ops, solver.phases, parameters
         self.state, self.value, self.gradient = state, value, gradient
         self._pending: Phase | None = None
@@ -66,13 +60,15 @@ class Session(Generic[V]):
         state, searches, descends = self.state, False, False
         while (code := state.phase) >= 0:
             phase = self.phases[code]
-            searches = searches or code in (BEGIN, PROVE)
-            descends = descends or code <= GO
-            if phase.needs:
+            if code <= GO:
+                descends = True
+            elif code in SEARCHES:
+                searches = True
+            if needs := phase.needs:
                 self.state, self._pending = state, phase
                 point, here = self.point(phase), phase.at is iterate
                 first, size = (0, 1) if phase.sample == EXACT else self._sample(phase)
-                return Query(point, phase.needs, here, code, searches, first, size, descends)
+                return new(Query, (point, needs, here, code, searches, first, size, descends))
             state = phase.update(self.ops, self.parameters, state, self.value, self.gradient)
         self.state, self._pending = state, None
         return None
@@ -88,18 +84,17 @@ class Session(Generic[V]):
             NotFiniteError: If the answer is not finite, unless the query can do without.
             RuntimeError: If nothing was asked.
         """
-        phase, state = self._pending, self.state
+        phase, state, ops = self._pending, self.state, self.ops
         if phase is None:
             raise RuntimeError("tell answers a query: call ask first")
-        finite = value is not None and isfinite(value) if phase.needs & VALUE else True
-        if finite and phase.needs & GRADIENT:
-            finite = gradient is not None and (
-                self.ops.norm(gradient) < inf or bool(self.ops.finite(gradient))
-            )
+        needs = phase.needs
+        finite = not needs & VALUE or (value is not None and isfinite(value))
+        if finite and needs & GRADIENT:
+            finite = gradient is not None and (ops.norm(gradient) < inf or ops.finite(gradient))
         if not finite:
-            if not phase.needs & TRIAL:
+            if not needs & TRIAL:
                 raise NotFiniteError("the function or its gradient is NaN or infinite")
-            value, gradient = inf, self.ops.times(0.0, state.x)
+            value, gradient = inf, ops.times(0.0, state.x)
         if value is not None:
             self.value = value
         if gradient is not None:
@@ -107,11 +102,12 @@ class Session(Generic[V]):
         if phase.sample == NEW:
             state = state._replace(drawn=state.drawn + phase.size(self.parameters))
         self._pending = None
-        self.state = phase.update(self.ops, self.parameters, state, self.value, self.gradient)
+        self.state = phase.update(ops, self.parameters, state, self.value, self.gradient)
 
     def point(self, phase: Phase) -> V:
         """Give the point that a phase wants to query; a backend may write it where it belongs."""
-        return phase.at(self.ops, self.parameters, self.state)
+        state = self.state
+        return state.x if phase.at is iterate else phase.at(self.ops, self.parameters, state)
 
     def _sample(self, phase: Phase) -> tuple[int, int]:
         """Give the number of the first sample that a phase wants, and how many it wants."""

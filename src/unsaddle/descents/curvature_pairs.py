@@ -9,7 +9,8 @@ from typing import NamedTuple
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.resolution import visible_change
 from unsaddle.descents.gd import no_momentum
-from unsaddle.descents.line_search import Line, along
+from unsaddle.descents.line_search import NO_LINE, Line
+from unsaddle.descents.noise_floor import Floor
 
 
 class Tuning(NamedTuple):
@@ -30,13 +31,14 @@ class Memory(NamedTuple):
     direction: Vector  # d
     steps: Vector  # the last s, a block
     bends: Vector  # the last y, a block
-    products: Vector  # their s'y, a row
+    inverses: Vector  # their 1/s'y, a row; zero where that is not positive
     count: Scalar  # pairs so far
     value: Scalar  # f(x)
     line: Line
     idle: Scalar  # steps since f last fell visibly
     curvature: Scalar  # l, as met
     change: Scalar  # rho, as met
+    floor: Floor
     kinetic_energy = no_momentum
 
     def constants_met(self) -> tuple[Scalar, Scalar]:
@@ -51,13 +53,14 @@ def memory(ops: Ops, x: Vector) -> Memory:
         direction=ops.times(0.0, x),
         steps=ops.vectors(x, TUNING.pairs),
         bends=ops.vectors(x, TUNING.pairs),
-        products=ops.scalars(x, TUNING.pairs),
+        inverses=ops.scalars(x, TUNING.pairs),
         count=0,
         value=inf,
-        line=along(0.0, 0.0, 0.0),
+        line=NO_LINE,
         idle=0,
         curvature=0.0,
         change=0.0,
+        floor=Floor(),
     )
 
 
@@ -71,15 +74,15 @@ def learn(
 ) -> Memory:
     """Where the step s = t d is taken, keep it with y = g(x + s) - g(x)."""
     bend, step = ops.add(gradient, -1.0, d.gradient), ops.times(d.line.t, d.direction)
-    i, product = d.count % TUNING.pairs, ops.dot(step, bend)
-    old_step, old_bend = (ops.copy(ops.get_vector(block, i)) for block in (d.steps, d.bends))
-    known = ops.get_scalar(d.products, i)
+    i, inverse = d.count % TUNING.pairs, _inverse(ops, ops.dot(step, bend))
+    old_step, old_bend = ops.get_vector(d.steps, i), ops.get_vector(d.bends, i)
+    known = ops.get_scalar(d.inverses, i)
     curvature, change = constants(ops, d, value, slope, ops.norm(step), ops.norm(bend))
     return d._replace(
         gradient=ops.switch(taken, ops.copy(gradient), d.gradient),
         steps=ops.set_vector(d.steps, i, ops.switch(taken, step, old_step)),
         bends=ops.set_vector(d.bends, i, ops.switch(taken, bend, old_bend)),
-        products=ops.set_scalar(d.products, i, ops.where(taken, product, known)),
+        inverses=ops.set_scalar(d.inverses, i, ops.where(taken, inverse, known)),
         count=ops.where(taken, d.count + 1, d.count),
         value=ops.where(taken, value, d.value),
         curvature=ops.where(taken, curvature, d.curvature),
@@ -98,26 +101,25 @@ def constants(
 
 
 def two_loop(ops: Ops, d: Memory) -> Vector:
-    """-H g, with H = (s'y/y'y) I updated by each pair; a place that is empty changes nothing."""
+    """-H g, with H = (s'y/y'y) I updated by each pair that there is."""
     pairs, newest = TUNING.pairs, (d.count - 1) % TUNING.pairs
+    known = ops.where(d.count < pairs, d.count, pairs)
 
     def back(j: int, carry: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
         (q, weights), i = carry, (newest - j) % pairs
-        inverse = _inverse(ops, ops.get_scalar(d.products, i))
-        weight = inverse * ops.dot(ops.get_vector(d.steps, i), q)
+        weight = ops.get_scalar(d.inverses, i) * ops.dot(ops.get_vector(d.steps, i), q)
         return ops.axpy(-weight, ops.get_vector(d.bends, i), q), ops.set_scalar(weights, i, weight)
 
     def forth(j: int, q: Vector) -> Vector:
-        i = (newest + 1 + j) % pairs
-        inverse = _inverse(ops, ops.get_scalar(d.products, i))
-        slope = inverse * ops.dot(ops.get_vector(d.bends, i), q)
+        i = (newest + 1 - known + j) % pairs
+        slope = ops.get_scalar(d.inverses, i) * ops.dot(ops.get_vector(d.bends, i), q)
         return ops.axpy(ops.get_scalar(weights, i) - slope, ops.get_vector(d.steps, i), q)
 
     first = ops.times(-1.0, d.gradient), ops.scalars(d.gradient, pairs)
-    q, weights = ops.repeat(pairs, back, first)
+    q, weights = ops.repeat(known, back, first)
     bend = ops.get_vector(d.bends, newest)
-    scale = ops.get_scalar(d.products, newest) * _inverse(ops, ops.dot(bend, bend))
-    return ops.repeat(pairs, forth, ops.scale(scale, q))
+    scale = _inverse(ops, ops.get_scalar(d.inverses, newest) * ops.dot(bend, bend))
+    return ops.repeat(known, forth, ops.scale(scale, q))
 
 
 def _inverse(ops: Ops, a: Scalar) -> Scalar:

@@ -43,11 +43,16 @@ class Line(NamedTuple):
     low: End  # the best end of the bracket
     high: End  # its other end, at infinity until there is one
     tries: Scalar
+    most: Scalar  # the largest t that may be tried
 
 
-def along(value: Scalar, slope: Scalar, t: Scalar) -> Line:
-    """Begin a search at t."""
-    return Line(value, slope, t, End(0.0, value, slope), End(inf, inf, 0.0), 0)
+NO_LINE = Line(0.0, 0.0, 0.0, End(0.0, 0.0, 0.0), End(inf, inf, 0.0), 0, inf)
+
+
+def along(ops: Ops, value: Scalar, slope: Scalar, t: Scalar, most: Scalar) -> Line:
+    """Begin a search at t, or at the largest t that may be tried."""
+    t = ops.where(t < most, t, most)
+    return Line(value, slope, t, End(0.0, value, slope), End(inf, inf, 0.0), 0, most)
 
 
 def without_noise(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Scalar) -> Scalar:
@@ -57,9 +62,10 @@ def without_noise(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Sca
 
 
 def accepts(line: Line, value: Scalar, slope: Scalar) -> Scalar:
-    """The strong Wolfe conditions."""
+    """The strong Wolfe conditions; where f still falls at the largest t, the first of them."""
     enough = value <= line.value + TUNING.armijo * line.t * line.slope
-    return enough & (abs(slope) <= -TUNING.curvature * line.slope)
+    flat = abs(slope) <= -TUNING.curvature * line.slope
+    return enough & (flat | ((line.t >= line.most) & (slope < 0)))
 
 
 def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
@@ -73,7 +79,8 @@ def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
     closed = high.t < inf
     far = choose(ops, closed, high, line.low)
     t = ops.where(closed, _inside(ops, low, far), _outside(ops, low, far))
-    return Line(line.value, line.slope, t, low, high, line.tries + 1)
+    t = ops.where(t < line.most, t, line.most)
+    return Line(line.value, line.slope, t, low, high, line.tries + 1, line.most)
 
 
 def _inside(ops: Ops, low: End, far: End) -> Scalar:

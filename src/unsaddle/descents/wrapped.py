@@ -1,35 +1,56 @@
 """Somebody else's optimiser as a descent: when to search around it, and how to go on after.
 
-Its steps are its own. A search is due when |g| has been at most eps at ``patience`` steps, without
-once exceeding 2 eps in between. After a search that did not jump, the next one waits until |g| has
-been above 2 eps: nothing else would be found at the same place.
+Its steps are its own. A search is due in two cases:
+
+1. *The gradient is small*: |g| has been at most eps at ``patience`` steps, without once exceeding
+   2 eps in between. After a search that did not jump, the next one waits until |g| has been above
+   2 eps: nothing else would be found at the same place.
+2. *The training is stuck on minibatches* (where ``block`` > 0): over a block of steps the mean
+   gradient was lost in its noise and the loss was flat (``plateau.py``), and it is noise: another
+   batch at the same parameters has another gradient (``batches.py``). After a search no block is
+   judged for a while: for twice as long as the last time, beginning with one block, or for as long
+   if the search has led to a jump.
 """
 
 from math import inf
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
-from unsaddle.core.ops import Ops, Scalar
-from unsaddle.core.phases import BEGIN, GO
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import BEGIN, GO, PhaseName
+from unsaddle.descents import plateau
 from unsaddle.descents.gd import no_momentum, not_measured
+from unsaddle.descents.plateau import Block
 
 
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
+    small: float = 1e-3  # |g|, above 0: the eps if none is given
     loud: float = 2.0  # of eps, above 1: a longer gradient belongs to another place
     finest: float = 1e-3  # of the curvature met, (0, 1): the gamma if none is given: short searches
+    block: int = 5  # of patience, 2 to 50: a shorter one sees less, a longer one sees it later
 
 
 TUNING = Tuning()
 
 
 class Memory(NamedTuple):
-    """How long the gradient has been small, and whether a search is allowed."""
+    """How long the gradient has been small, whether the training is stuck, and the last jump."""
 
     inner: Any  # the optimiser's state, where that is not its own
-    steps: Scalar
-    armed: Scalar
+    kept: Vector  # the block's mean gradient; one that was kept; x~, until a jump is confirmed
+    loss: Scalar = 0.0  # that went with a gradient that was kept, or where a jump has led
+    steps: Scalar = 0  # at which the gradient was small
+    armed: Scalar = True  # whether a small gradient is to be searched
+    block: Block = Block()
+    noise: Scalar = 0.0  # sigma of the last block that was full
+    noisy: Scalar = False  # whether batches were seen to differ
+    rest: Scalar = 0  # steps before a block is judged again
+    wait: Scalar = 0  # the last rest
+    refused: Scalar = False  # whether asking twice gave two answers, the last time
+    jumped: Scalar = False  # whether x is where a jump has led
+    confirmed: Scalar = False  # whether another batch has confirmed it
     kinetic_energy = no_momentum
     constants_met = not_measured
 
@@ -38,28 +59,70 @@ class Settings(NamedTuple):
     """Hyperparameters."""
 
     patience: int  # steps for which the gradient must have been small
+    block: int  # steps over which it is judged whether the training is stuck; zero: it is not
 
 
-def search_due(ops: Ops, p: Parameters, s: State, norm: Scalar) -> tuple[Memory, Scalar]:
+def memory(ops: Ops, x: Vector, inner: Any = None) -> Memory:
+    """Nothing was seen yet."""
+    return Memory(inner, ops.times(0.0, x))
+
+
+def search_due(
+    ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector, begin: int
+) -> tuple[State, Scalar]:
+    """Go on to the next phase, ``begin`` if |g| is small, and say whether a step is to be taken."""
+    s, small = _small(ops, p, s, ops.norm(gradient))
+    s, stuck = _stuck(ops, p, s, value, gradient) if p.descent.block else (s, False)
+    left = s.left - 1
+    onward = ops.where(stuck, PhaseName.HOLD_STILL, ops.where(left <= 0, s.report, GO))
+    after = s._replace(left=left, phase=ops.where(small, begin, onward))
+    return after, ops.where(small, False, True)
+
+
+def _small(ops: Ops, p: Parameters, s: State, norm: Scalar) -> tuple[State, Scalar]:
     """Count the steps at which |g| <= eps, anew where |g| > 2 eps, and say whether to search."""
     d, loud = s.descent, norm > TUNING.loud * p.tolerance
     counted = d.steps + ops.where(norm <= p.tolerance, 1, 0)
     steps = ops.where(loud, 0, counted)
     armed = d.armed | loud
     due = armed & (norm <= s.tolerance) & (steps >= p.descent.patience)
-    return d._replace(steps=steps, armed=armed), due
+    return s._replace(descent=d._replace(steps=steps, armed=armed)), due
 
 
-def onward(ops: Ops, s: State, due: Scalar) -> State:
-    """Search, or count the step that was taken, and report after the last of those granted."""
-    left = s.left - 1
-    phase = ops.where(due, BEGIN, ops.where(left <= 0, s.report, GO))
-    return s._replace(left=left, phase=phase)
+def _stuck(
+    ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector
+) -> tuple[State, Scalar]:
+    """Add a step to the block, and judge it if it is full."""
+    d = s.descent
+    block, mean = plateau.extended(ops, d.block, d.kept, value, gradient)
+    full = block.steps >= p.descent.block
+    stuck = full & (d.rest <= 0) & plateau.stuck(ops, block)
+    after = d._replace(
+        kept=mean,
+        block=block._replace(steps=ops.where(full, 0, block.steps)),
+        noise=ops.where(full, plateau.noise(ops, block), d.noise),
+        rest=ops.where(d.rest > 0, d.rest - 1, 0),
+    )
+    return s._replace(descent=after), stuck
 
 
-def descend_again(p: Parameters, s: State) -> State:
-    """Go on where a search has ended, and wait for the gradient to grow before the next."""
-    quiet = s.descent._replace(steps=0, armed=False)
+def arrived(ops: Ops, p: Parameters, s: State) -> State:
+    """Descend from the start, or from where a jump has led: after as long a rest as the last."""
+    d = s.descent
+    rest = ops.where(d.jumped, ops.maximum(d.wait, p.descent.block), d.rest)
+    return s._replace(descent=d._replace(block=Block(), rest=rest, jumped=False))
+
+
+def rested(ops: Ops, p: Parameters, d: Memory) -> Memory:
+    """Wait for twice as long as the last time before a block is judged again."""
+    wait = ops.maximum(2 * d.wait, p.descent.block)
+    return d._replace(block=Block(), rest=wait, wait=wait)
+
+
+def descend_again(ops: Ops, p: Parameters, s: State) -> State:
+    """Go on where a search has ended: the gradient has to grow before the next, or time to pass."""
+    rests = rested(ops, p, s.descent)
+    quiet = rests._replace(steps=0, armed=False, refused=False, jumped=False)
     return s._replace(
         phase=GO, left=inf, tolerance=p.tolerance, report=BEGIN, stalled=False, descent=quiet
     )

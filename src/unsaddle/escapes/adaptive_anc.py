@@ -11,7 +11,8 @@ Choices:
    and takes the lowest curvature that it met: the jump gains with its cube.
 3. Curvature below zero that is no contradiction to the claim is treated as in ``lanczos.py``.
 4. After ``TUNING.longest`` sqrt(l/gamma) log(growth needed) steps it ends undecided.
-5. Before a claim is made, four queries more check it, in ``recheck.py``.
+5. Before a claim is made, it is checked by four queries more (eight if differences are central),
+   in ``recheck.py``.
 
 ``adaptive_nc`` is the same without momentum, theta = 1: the search of Algorithm 1, adapted.
 """
@@ -21,6 +22,7 @@ from math import inf
 from typing import NamedTuple
 
 from unsaddle.core.kernel import (
+    At,
     Parameters,
     Part,
     Phase,
@@ -31,15 +33,21 @@ from unsaddle.core.kernel import (
     iterate,
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, UNCERTIFIED, PhaseName
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, UNCERTIFIED
 from unsaddle.escapes import anc
 from unsaddle.escapes.adaptive_recursion import Memory, advance, memory, smoothness_met
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.krylov import Settings
-from unsaddle.escapes.probe_radius import FIRST_STEP, HALF_RADIUS, RADIUS_PHASES, first
-from unsaddle.escapes.recheck import DIP, RECHECK_HALF, RECHECK_PHASES
-
-SEARCH = PhaseName.SEARCH
+from unsaddle.escapes.probe import (
+    SEARCH,
+    SEARCH_BEHIND,
+    at_new_point,
+    difference,
+    keep_behind,
+    next_step,
+)
+from unsaddle.escapes.probe_radius import FIRST_STEP, RADIUS_PHASES, first
+from unsaddle.escapes.recheck import DIP, RAISE, RECHECK_PHASES, SEARCH_ANEW, first_query
 
 
 class Tuning(NamedTuple):
@@ -60,34 +68,43 @@ class Scheme(NamedTuple):
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Begin at a new point, where f may bend in another way."""
+    recursion = s.escape.recursion._replace(gradient=ops.copy(gradient))
+    here = s.escape._replace(probe=at_new_point(ops, p, s.escape.probe), recursion=recursion)
+    return begin_anew(ops, p, s.searched(s.phase, here), value, gradient)
+
+
+def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_0 = z_0 = xi, uniform on the sphere about x~."""
-    s = begin_search(s)
-    xi, resolution = first(ops, p, s)
+    s, here = begin_search(s), s.escape.gradient
+    xi, probe, resolution, onward = first(ops, p, s, here)
     recursion = anc.memory(ops, xi)._replace(
-        gradient=ops.copy(gradient), direction=ops.copy(xi), ahead=ops.copy(xi)
+        gradient=here, direction=ops.copy(xi), ahead=ops.copy(xi)
     )
-    search = memory(ops, xi)._replace(
-        half_radius_gradient=s.escape.half_radius_gradient,
-        recursion=recursion,
-        resolution=resolution,
-    )
-    return s.searched(HALF_RADIUS, search)
+    search = memory(ops, xi)._replace(probe=probe, recursion=recursion, resolution=resolution)
+    return s.searched(onward, search)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
-    """x~ + r z_t/|z_t|."""
-    recursion, radius = s.escape.recursion, s.escape.resolution.radius
-    return ops.add(s.x, radius / recursion.extent, recursion.ahead)
+def along(sign: float) -> At:
+    """Query x~ +- r z_t/|z_t|."""
+
+    def at(ops: Ops, p: Parameters, s: State) -> Vector:
+        recursion, radius = s.escape.recursion, s.escape.resolution.radius
+        return ops.add(s.x, sign * radius / recursion.extent, recursion.ahead)
+
+    return at
 
 
 def searching(scheme: Scheme) -> Update:
     """Give the update that takes one step of the search, with the l and the theta of now."""
 
     def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-        e, gamma = s.escape, s.escape.resolution.curvature_tol
-        smoothness = smoothness_met(ops, e, gradient)
-        friction = scheme.friction(ops, gamma / smoothness)
-        after = advance(ops, p, e, smoothness, friction, gradient)
+        e, resolution = s.escape, s.escape.resolution
+        bend = ops.scale(resolution.radius, difference(ops, e, gradient))
+        smoothness = smoothness_met(ops, e, bend)
+        ratio = resolution.curvature_tol / ops.maximum(smoothness, ops.tiny(bend))
+        friction = scheme.friction(ops, ratio)
+        after = advance(ops, p, e, smoothness, friction, bend)
         return s.searched(onward(ops, scheme, after), after)
 
     return search
@@ -99,19 +116,24 @@ def onward(ops: Ops, scheme: Scheme, e: Memory) -> Scalar:
     decades = ops.log(10 * e.resolution.needed)
     over = steps >= TUNING.longest * scheme.steps(ops, gamma / e.smoothness) * decades
     ripe = steps >= e.found + ops.maximum(TUNING.least, e.found / 2)
-    undecided = ops.where(over, ops.where(missing, UNCERTIFIED, JUMP_BEGIN), SEARCH)
+    goes_on = next_step(ops, e.resolution)
+    undecided = ops.where(over, ops.where(missing, UNCERTIFIED, JUMP_BEGIN), goes_on)
     grown = missing & (e.recursion.growth >= e.resolution.needed)
-    return ops.where(grown, RECHECK_HALF, ops.where(ripe, JUMP_BEGIN, undecided))
+    return ops.where(grown, first_query(ops, e), ops.where(ripe, JUMP_BEGIN, undecided))
 
 
 def _part(scheme: Scheme) -> Part:
+    search = searching(scheme)
     return Part(
         {
             BEGIN: Phase(iterate, NOTHING, begin),
             **RADIUS_PHASES,
-            FIRST_STEP: Phase(iterate, NOTHING, searching(scheme)),
-            SEARCH: Phase(probe, GRADIENT, searching(scheme)),
+            FIRST_STEP: Phase(iterate, NOTHING, search),
+            SEARCH: Phase(along(1.0), GRADIENT, search),
+            SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, keep_behind(SEARCH)),
             **RECHECK_PHASES,
+            SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
+            RAISE: Phase(iterate, NOTHING, begin_anew),
             DIP: Phase(iterate, NOTHING, go_to(JUMP_BEGIN)),
             **PHASES,
         },

@@ -3,13 +3,13 @@
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.core.evidence import of_search
+from unsaddle.core.evidence import Evidence, of_search
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution
 from unsaddle.escapes import anc
 from unsaddle.escapes.backtracking_jump import NO_BACKTRACKING, Backtracking
-from unsaddle.escapes.probe_pair import FIRST_FACTOR
+from unsaddle.escapes.probe import Probe
 
 
 class Tuning(NamedTuple):
@@ -26,21 +26,36 @@ class Memory(NamedTuple):
     """The search at x~."""
 
     direction: Vector  # xi, then the direction of lowest curvature so far
-    half_radius_gradient: Vector  # g(x~ + (r/2) xi)
+    probe: Probe
     recursion: anc.Memory  # x_t, z_t and the growth; its gradient is g(x~)
     curvature: Scalar  # lowest Rayleigh quotient so far
     smoothness: Scalar  # l
     found: Scalar  # after how many steps curvature enough was found
-    radius_factor: Scalar  # what r is multiplied by while that improves the resolution
     resolution: Resolution
     jump: Backtracking
-    error_floor = 0.0  # of gamma: nothing is learnt of it here
-    evidence = of_search
+
+    def largest_error(self, ops: Ops) -> Scalar:
+        """Of a curvature that was measured."""
+        return self.resolution.error
+
+    def evidence(self, ops: Ops, x: Vector) -> Evidence:
+        """What the search has measured."""
+        return of_search(self, ops, x)._replace(noise=self.probe.noise)
 
     @property
     def gradient(self) -> Vector:
         """g(x~)."""
         return self.recursion.gradient
+
+    @property
+    def steps(self) -> Scalar:
+        """How many there were."""
+        return self.recursion.steps
+
+    @property
+    def slowest(self) -> tuple[Vector, Scalar]:
+        """What decayed slowest, z_t - x~, and how long it is."""
+        return self.recursion.ahead, self.recursion.extent
 
 
 class Step(NamedTuple):
@@ -52,13 +67,13 @@ class Step(NamedTuple):
 
 
 def advance(
-    ops: Ops, p: Parameters, e: Memory, smoothness: Scalar, friction: Scalar, gradient: Vector
+    ops: Ops, p: Parameters, e: Memory, smoothness: Scalar, friction: Scalar, bend: Vector
 ) -> Memory:
     """Take one step of ``anc.py`` with this l and theta, and keep the lowest curvature met."""
     u = ops.times(1 / e.recursion.extent, e.recursion.ahead)
     now = Step(1 / smoothness, friction)
     start = at_radius(ops, e.recursion, e.resolution)
-    recursion, _ = anc.step(ops, p._replace(escape=now), start, gradient)
+    recursion, _ = anc.step(ops, p._replace(escape=now), start, bend)
     lower = recursion.curvature < e.curvature
     enough = e.resolution.shows(recursion.curvature, p.escape.enough)
     return e._replace(
@@ -70,11 +85,11 @@ def advance(
     )
 
 
-def smoothness_met(ops: Ops, e: Memory, gradient: Vector) -> Scalar:
-    """l = 1.3 |H u| where |H u| is above the l of before; at least gamma."""
-    bend = ops.norm(ops.add(gradient, -1.0, e.gradient)) / e.resolution.radius
-    exceeds = bend > TUNING.exceeds * e.smoothness
-    met = ops.where(exceeds, TUNING.margin * bend, e.smoothness)
+def smoothness_met(ops: Ops, e: Memory, bend: Vector) -> Scalar:
+    """l = 1.3 |H u| where |H u| is above the l of before; at least gamma; bend is r H u."""
+    curvature = ops.norm(bend) / e.resolution.radius
+    exceeds = curvature > TUNING.exceeds * e.smoothness
+    met = ops.where(exceeds, TUNING.margin * curvature, e.smoothness)
     return ops.maximum(met, e.resolution.curvature_tol)
 
 
@@ -92,4 +107,5 @@ def at_radius(ops: Ops, recursion: anc.Memory, resolution: Resolution) -> anc.Me
 def memory(ops: Ops, x: Vector) -> Memory:
     """Nothing known yet."""
     recursion = anc.memory(ops, x)
-    return Memory(x, x, recursion, inf, 0.0, inf, FIRST_FACTOR, NO_RESOLUTION, NO_BACKTRACKING)
+    probe = Probe(x, x)
+    return Memory(x, probe, recursion, inf, 0.0, inf, NO_RESOLUTION, NO_BACKTRACKING)

@@ -58,6 +58,7 @@ class Settings(NamedTuple):
     failure_probability: float  # delta
     smoothness: float  # l
     hessian_lipschitz: float  # rho
+    gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -82,17 +83,21 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """One step, and what ends the window: growth, a direction, or its time."""
     e = s.escape
-    after, found = step(ops, p, e, gradient)
+    after, found = step(ops, p, e, ops.axpy(-1.0, e.gradient, gradient))
     over = ops.where(found | (e.steps + 1 >= p.escape.window), JUMP_BEGIN, SEARCH)
     grown = (after.growth > e.resolution.needed) & ops.where(found, False, True)
     return s.searched(ops.where(grown, CERTIFIED, over), after)
 
 
-def step(ops: Ops, p: Parameters, e: Memory, gradient: Vector) -> tuple[Memory, Scalar]:
+def step(
+    ops: Ops,
+    p: Parameters,
+    e: Memory,
+    bend: Vector,  # g(z_t) - zeta = H (z_t - x~)
+) -> tuple[Memory, Scalar]:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
     zeta, direction, ahead, extent, steps, growth, behind, lowest, resolution, jump = e
     radius, keep = resolution.radius, 1 - p.escape.search_friction
-    bend = ops.axpy(-1.0, zeta, gradient)  # H (z - x~)
     granted = resolution.error * (radius / extent - 1)
     curvature = ops.dot(ahead, bend) / extent**2 + granted
     found = resolution.shows(curvature, p.escape.enough)

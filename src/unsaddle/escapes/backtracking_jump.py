@@ -8,12 +8,12 @@ With lambda the curvature found (e'He = -lambda) and s the length:
 If the Hessian is rho-Lipschitz, every s <= 9 lambda/(4 rho) passes the first test and every
 s < 5 lambda/(6 rho) passes the second, so whatever the first s was, f falls by at least
 (25/576) lambda^3/rho^2, about a quarter of what the best length would give; and rho is not needed.
-Decreases that are no visible change of f are not accepted. Where sixty doublings find no end of
-it, f has no minimum that way.
+Decreases that are no visible change of f are not accepted, and no s is longer than ``max_step``.
+Where sixty doublings find no end of it, f has no minimum that way.
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, Phase, State, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
@@ -23,6 +23,7 @@ from unsaddle.escapes.jump import landing
 
 JUMP_BEGIN, JUMP = PhaseName.JUMP_BEGIN, PhaseName.JUMP
 JUMP_FAILED, UNBOUNDED = PhaseName.JUMP_FAILED, PhaseName.UNBOUNDED
+DOUBT = PhaseName.DOUBT
 
 
 class Tuning(NamedTuple):
@@ -56,6 +57,7 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
     _, rho = s.descent.constants_met()
     known = rho * size > -TUNING.little_change * e.curvature
     length = ops.where(known, -2 * e.curvature / ops.maximum(rho, ops.tiny(s.x)), size)
+    length = ops.where(length < p.escape.max_step, length, p.escape.max_step)
     uphill = ops.dot(e.gradient, e.direction) > 0
     first = NO_BACKTRACKING._replace(value=value, reach=ops.where(uphill, -length, length))
     return s._replace(escape=e._replace(jump=first), phase=JUMP)
@@ -69,15 +71,20 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     wanted = ops.where(j.lowest == inf, j.value - square / 8, j.lowest - square / 16)
     good = (value <= wanted) & (value < j.value - visible)
     after = onward(ops, j, value, good)
-    lands = ops.where(good, False, after.lowest < inf)
+    lands = (after.lowest < inf) & ops.where(good, 2 * abs(j.reach) > p.escape.max_step, True)
     hopeless = (j.tries >= 2 * TUNING.halvings) | (square < visible)
     endless = good & (j.lowest < inf) & (j.tries >= TUNING.doublings)
-    stays = ops.where(e.found == inf, CERTIFIED, JUMP_FAILED)  # not sought, but met
-    ends = ops.where((after.lowest == inf) & hopeless, stays, JUMP)
+    ends = ops.where((after.lowest == inf) & hopeless, without_jump(ops, e), JUMP)
     phase = ops.where(lands, START, ops.where(endless, UNBOUNDED, ends))
     x = ops.axpy(ops.where(lands, after.chosen, 0.0), e.direction, s.x)
     stalled = ops.where(lands, False, s.stalled)
     return s._replace(x=x, escape=e._replace(jump=after), phase=phase, stalled=stalled)
+
+
+def without_jump(ops: Ops, e: Any) -> Scalar:
+    """The end where no jump pays: curvature was not sought, but met; or may have been noise."""
+    failed = ops.where(e.probe.unpaired, DOUBT, JUMP_FAILED)
+    return ops.where(e.found == inf, CERTIFIED, failed)
 
 
 def onward(ops: Ops, j: Backtracking, value: Scalar, good: Scalar) -> Backtracking:

@@ -7,7 +7,7 @@ from unsaddle.core.evidence import Evidence
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution
 from unsaddle.escapes.backtracking_jump import NO_BACKTRACKING, Backtracking
-from unsaddle.escapes.probe_pair import FIRST_FACTOR
+from unsaddle.escapes.probe import Probe
 from unsaddle.escapes.recurrence import Recurrence
 
 
@@ -30,7 +30,10 @@ class Settings(NamedTuple):
     failure_probability: float  # delta
     smoothness: float  # l, or zero
     hessian_lipschitz: float  # rho, or zero
-    noise: float = 0.0  # relative error of a gradient, where it is above the roundoff
+    gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
+    probe_radius: float = 0.0  # r, or zero where it is to be chosen
+    max_step: float = inf  # length of the longest jump, and of the longest r that is tried
+    unit: float = 0.0  # relative error of a gradient, where it is above the roundoff
     coarsest: float = 1e-2  # share of l above which gamma is not chosen
 
 
@@ -47,16 +50,31 @@ class Memory(NamedTuple):
 
     gradient: Vector  # g(x~)
     direction: Vector  # v_k; in the end the Ritz vector
-    half_radius_gradient: Vector  # g(x~ + (r/2) v_1)
+    probe: Probe
     basis: Basis
     recurrence: Recurrence
-    steps: Scalar  # k - 1
-    found: Scalar  # after how many steps curvature enough was found
     curvature: Scalar  # lowest Ritz value, once found
-    error_floor: Scalar  # the least gamma, by the errors that earlier searches have measured
-    radius_factor: Scalar  # what r is multiplied by while that improves the resolution
     resolution: Resolution
     jump: Backtracking
+
+    @property
+    def steps(self) -> Scalar:
+        """k - 1."""
+        return self.recurrence.steps
+
+    @property
+    def found(self) -> Scalar:
+        """After how many steps curvature enough was found; infinite before."""
+        return self.recurrence.found
+
+    @property
+    def slowest(self) -> tuple[Vector, Scalar]:
+        """What the recheck of a growth certificate looks along; here there is no such thing."""
+        return self.direction, 1.0
+
+    def largest_error(self, ops: Ops) -> Scalar:
+        """Of a curvature that was measured."""
+        return ops.maximum(self.resolution.error, self.recurrence.off_tridiagonal)
 
     def evidence(self, ops: Ops, x: Vector) -> Evidence:
         """What the search has measured; the lowest Ritz value where no curvature was found."""
@@ -66,7 +84,15 @@ class Memory(NamedTuple):
         unknown = (self.curvature == inf) & (self.steps > 0)
         curvature = ops.where(unknown, lowest, self.curvature)
         largest = ops.tridiagonal_bound(diagonal, offdiagonal, self.steps)
-        return Evidence(self.gradient, self.direction, curvature, largest, True, self.resolution)
+        return Evidence(
+            self.gradient,
+            self.direction,
+            curvature,
+            largest,
+            True,
+            self.resolution,
+            self.probe.noise,
+        )
 
 
 def orthogonal(ops: Ops, e: Memory, w: Vector) -> tuple[Vector, Vector]:
@@ -107,14 +133,10 @@ def memory(ops: Ops, x: Vector) -> Memory:
     return Memory(
         gradient=ops.times(0.0, x),
         direction=ops.times(0.0, x),
-        half_radius_gradient=ops.times(0.0, x),
+        probe=Probe(ops.times(0.0, x), ops.times(0.0, x)),
         basis=Basis(ops.vectors(x, room), ops.scalars(x, room), ops.scalars(x, room)),
         recurrence=Recurrence(),
-        steps=0,
-        found=inf,
         curvature=inf,
-        error_floor=0.0,
-        radius_factor=FIRST_FACTOR,
         resolution=NO_RESOLUTION,
         jump=NO_BACKTRACKING,
     )

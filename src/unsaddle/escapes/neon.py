@@ -60,6 +60,7 @@ class Settings(NamedTuple):
     failure_probability: float  # delta
     smoothness: float  # l
     hessian_lipschitz: float  # rho
+    gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -10,14 +10,13 @@ from unsaddle.core.resolution import Resolution, resolve, vacuous
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    clear: float = 1e-2  # of gamma, (0, 1]: 4 e, where gamma itself comes of a measured rho
+    clear: float = 1e-2  # of gamma, (0, 1]: 4 e at most, where gamma comes of a measured rho
     shorter: float = 0.25  # per attempt, (0, 1): r while it is shortened
     resolved: float = 0.75  # (1/2, 1): |H v_1| over r/2 by that over r; 1/2 if bending is all
-    change: float = 4.0  # above 1: to a descent noise looks like rho; so many times ours is noise
+    change: float = 4.0  # of the rho seen here, above 1: if a descent met more, it met noise
 
 
 TUNING = Tuning()
-FIRST_FACTOR = TUNING.shorter  # a search begins by shortening r
 
 
 class View(NamedTuple):
@@ -27,38 +26,41 @@ class View(NamedTuple):
     whole: Scalar  # |H v_1|, over r
     half: Scalar  # |H v_1|, over r/2
     bending: Scalar  # rho r/2: its share of the error, the rest is rounding
+    change: Scalar  # rho, as measured
 
 
 def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     """rho = 4 |g(r) - 2 g(r/2) + g(0)|/r^2, and gamma = sqrt(rho eps) if it is not given."""
     e, c, r = s.escape, p.escape, s.escape.resolution.radius
     bend = ops.add(gradient, -1.0, e.gradient)
-    short = ops.add(e.half_radius_gradient, -1.0, e.gradient)
+    short = ops.add(e.probe.kept, -1.0, e.gradient)
     met, changing = s.descent.constants_met()
     over_r = ops.norm(bend) / r
-    change = 4 * ops.norm(ops.add(bend, -2.0, short)) / (r * r)
+    second = ops.where(e.probe.unpaired, 0.0, ops.norm(ops.add(bend, -2.0, short)))
+    change = ops.where(e.probe.unpaired, changing, 4 * second / ops.maximum(r * r, ops.tiny(s.x)))
     rho = ops.maximum(c.hessian_lipschitz, change)
     asked = target(ops, p, over_r, rho, changing)
-    least = ops.where(over_r == 0, 2 * p.tolerance / r, e.error_floor)
+    least = ops.where(over_r == 0, 2 * p.tolerance / r, e.probe.error_floor)
     resolution = resolve(
         ops,
         s.x,
         e.gradient,
         s.episode,
         radius=r,
+        bending=rho * r / 2,
         smoothness=ops.maximum(ops.maximum(c.smoothness, met), over_r),
-        hessian_lipschitz=rho,
         curvature_tol=ops.maximum(asked, least),
         failure_probability=c.failure_probability,
-        unit=ops.maximum(ops.roundoff(s.x), c.noise),
+        unit=ops.maximum(ops.roundoff(s.x), c.unit),
     )
-    return View(resolution._replace(asked=asked), over_r, 2 * ops.norm(short) / r, rho * r / 2)
+    half = ops.where(e.probe.unpaired, over_r, 2 * ops.norm(short) / r)
+    return View(resolution._replace(asked=asked), over_r, half, rho * r / 2, change)
 
 
 def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scalar) -> Scalar:
     """The gamma given, or sqrt(rho eps) within ``finest`` and ``coarsest`` of the curvature met."""
     c = p.escape
-    noisy = (c.noise > 0) & (changing > TUNING.change * rho)
+    noisy = (ops.maximum(c.unit, c.gradient_noise) > 0) & (changing > TUNING.change * rho)
     changing = ops.where(noisy, TUNING.change * rho, changing)
     known = ops.where(c.hessian_lipschitz > 0, c.hessian_lipschitz, ops.maximum(rho, changing))
     own = ops.sqrt(known * p.tolerance)
@@ -69,9 +71,9 @@ def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scala
 
 def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]:
     """Say whether bending hides gamma, 4 e > gamma; and the share of r that would show it."""
-    resolution, whole, _, bending = view
+    resolution, whole, bending = view.resolution, view.whole, view.bending
     share = ops.where(p.escape.curvature_tol > 0, 1.0, TUNING.clear)
-    gamma = share * ops.maximum(resolution.asked, e.error_floor)
+    gamma = share * ops.maximum(resolution.asked, e.probe.error_floor)
     rounding = resolution.error - bending
     bends = ops.maximum(bending, ops.tiny(e.gradient))
     clear = ops.maximum(gamma / (8 * bends), ops.sqrt(rounding / bends))
@@ -82,9 +84,9 @@ def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]
 
 def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
     """Say whether no claim can come of r: it is too wide for f, or gamma above all that is seen."""
-    resolution, whole, half, bending = view
+    resolution, whole, half, bending, _ = view
     curves = half > TUNING.resolved * whole
     wide = (resolution.asked > whole) & (4 * bending > whole) & curves
-    met = ops.where(p.escape.noise > 0, 0.0, resolution.smoothness)  # noise is met as curvature
+    met = ops.where(p.escape.unit > 0, 0.0, resolution.smoothness)  # noise is met as curvature
     most = ops.maximum(whole, p.escape.finest * met)
     return wide | (vacuous(ops, resolution._replace(smoothness=most)) & (most > 0))

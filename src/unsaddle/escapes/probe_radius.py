@@ -11,24 +11,37 @@ neither bending nor rounding hides gamma              the search begins with thi
 bending hides gamma                                   r is shortened, to a quarter or, where there
                                                       is curvature beside the bending, at once to
                                                       where bending should no longer hide gamma
-a shorter r made it worse, as noise does; or both     r is lengthened by four from there, until
-differences are exactly zero                          something can be resolved, or it is too long
+the same, but the r before was better, and will do    the search begins with the r before
+it hides gamma, and a shorter r made it worse, or     ``noise_level.py`` finds out if it is noise,
+the gradient changes over r/2 as much as over r       at one gradient more
+both differences are exactly zero                     r is lengthened by four, until something is
+                                                      seen, or it is too long
 f bends over r as much as it curves, and curves no    the search ends unresolved: no claim can come
 less over r/2; or gamma is above all curvature seen   of this r
 ====================================================  ==============================================
+
+A Lanczos search whose descent has met rho does without g(x~ + (r/2) v_1): errors show as it goes
+on, as V'HV ceases to be symmetric (``doubt.py``), and are measured along the Ritz vector before
+anything is claimed (``recheck.py``).
+
+Where the noise is known, ``noisy_radius.py`` chooses r; it is kept, as is what a recheck chose.
 """
 
-from math import inf
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, Phase, State, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, PhaseName
 from unsaddle.core.records import choose
-from unsaddle.core.resolution import NO_RESOLUTION, Resolution
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, vacuous
+from unsaddle.escapes.best_difference import as_chosen
+from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
+from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
+from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
-SEARCH, FIRST_STEP = PhaseName.SEARCH, PhaseName.FIRST_STEP
+FIRST_STEP = PhaseName.FIRST_STEP
 HALF_RADIUS, WHOLE_RADIUS = PhaseName.HALF_RADIUS, PhaseName.WHOLE_RADIUS
 UNRESOLVED = PhaseName.UNRESOLVED
 
@@ -37,7 +50,9 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     widest: float = 1e-2  # of max(|x|, 1), (0, 1): further away is another point
+    same: float = 3.0  # 1 to 4: errors within this factor are alike; bending falls by four with r
     longer: float = 4.0  # per attempt, above 1: r while it is lengthened
+    noisy: float = 1.5  # (1, 2): |H v_1| over r/2 by that over r; 1 if it is smooth, 2 if noise
 
 
 TUNING = Tuning()
@@ -46,63 +61,89 @@ TUNING = Tuning()
 class Judged(NamedTuple):
     """What a pair of probes says of its radius."""
 
-    hides: Scalar  # whether bending hides gamma, or nothing was to be seen at all
     nothing: Scalar  # whether both differences are zero: flat, or a gradient too coarse for r
-    worse: Scalar  # whether the radius before was no worse
-    shorter: Scalar  # the share of r that should show gamma
+    noisy: Scalar  # whether bending hides gamma as noise would
+    same: Scalar  # whether the error is about that of the pair before
+    back: Scalar  # whether the radius before was better, and will do
+    factor: Scalar  # what r is to be multiplied by, zero if it will do
 
 
-def first(ops: Ops, p: Parameters, s: State) -> tuple[Vector, Resolution]:
-    """Draw v_1 = xi, uniform on the sphere, and begin with r = 2 sqrt(unit) max(|x|, 1)."""
+def first(
+    ops: Ops, p: Parameters, s: State, gradient: Vector, lanczos: bool = False
+) -> tuple[Vector, Probe, Resolution, Scalar]:
+    """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
+    c, probe = p.escape, s.escape.probe
+    noise = ops.maximum(probe.noise, c.gradient_noise)
+    known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
+    trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
+    unpaired = known_change & trusted if lanczos else False
+    probe = probe._replace(
+        behind=gradient, noise=noise, radius_factor=1.0, stage=0, unpaired=unpaired
+    )
+    unit = ops.maximum(ops.roundoff(s.x), c.unit)
+    small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
+    guess = probe.radius < 0
+    small = ops.where(guess, -probe.radius, small)
+    small = ops.where(c.probe_radius > 0, c.probe_radius, small)
+    known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
+    pair = ops.where(unpaired, WHOLE_RADIUS, HALF_RADIUS)
+    searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
+    goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
+    onward = ops.where(probe.radius > 0, goes_on, searches)
     xi = ops.noise(s.x, s.seed, s.episode)
-    unit = ops.maximum(ops.roundoff(s.x), p.escape.noise)
-    radius = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
-    return ops.scale(1 / ops.norm(xi), xi), NO_RESOLUTION._replace(radius=radius, error=inf)
+    resolution = choose(ops, probe.radius > 0, known, unknown)
+    return ops.scale(1 / ops.norm(xi), xi), probe, resolution, onward
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x~ + (r/2) v_1)."""
-    known = s.escape._replace(half_radius_gradient=ops.copy(gradient))
-    return s._replace(escape=known, phase=WHOLE_RADIUS)
+    probe = s.escape.probe._replace(kept=ops.copy(gradient), unpaired=False)
+    return s._replace(escape=s.escape._replace(probe=probe), phase=WHOLE_RADIUS)
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Search with this r, or probe again with a shorter or a longer one."""
+    """Search with this r, or probe again with a shorter or a longer one, or measure the noise."""
     e, view = s.escape, discern(ops, p, s, gradient)
-    pair = judge(ops, p, e, view)
-    best = choose(ops, pair.worse, e.resolution, view.resolution)
-    dark = 2 * best.curvature_tol > view.whole
-    radius, factor, ahead = next_radius(ops, e, pair)
-    ends = pair.worse & (e.radius_factor > 1) & ops.where(dark, False, True)
-    fits = ahead <= TUNING.widest * ops.maximum(ops.norm(s.x), 1.0)
-    again = ops.where(ends, False, pair.hides) & fits
-    error = ops.where(again & pair.nothing, inf, best.error)
-    best = best._replace(radius=ops.where(again, ahead, radius), error=error)
-    unresolved = pair.hides & ops.where(pair.nothing, p.escape.noise > 0, dark)
-    begun = ops.where(pair.worse, SEARCH, FIRST_STEP)
-    ready = ops.where(unresolved | astray(ops, p, view), UNRESOLVED, begun)
-    after = e._replace(resolution=best, radius_factor=factor)
-    return s._replace(escape=after, phase=ops.where(again, HALF_RADIUS, ready))
+    pair, r = judge(ops, p, e, view), view.resolution.radius
+    again = (pair.factor > 0) & fits(ops, p, s.x, pair.factor * r, TUNING.widest)
+    held, same = view.change * r * r / (4 * sqrt(6)), pair.noisy & pair.same
+    factor = ops.where(again, pair.factor, e.probe.radius_factor)
+    stage = ops.where(same, e.probe.stage + 1, 0)
+    probe = e.probe._replace(radius_factor=factor, held=held, stage=stage)
+    seen = view.resolution._replace(radius=ops.where(again, pair.factor * r, r))
+    seen = seen._replace(error=ops.where(again & pair.nothing, inf, seen.error))
+    before = e.resolution._replace(radius=r / e.probe.radius_factor)
+    known = e._replace(resolution=choose(ops, pair.back, before, seen), probe=probe)
+    onto = ops.where(pair.back, next_step(ops, before), onward(ops, p, view, pair, again))
+    return s._replace(escape=known, phase=onto)
+
+
+def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
+    """Measure the noise, probe again, search, or end unresolved."""
+    coarse = p.escape.unit + p.escape.probe_radius > 0
+    unresolved = (pair.nothing & coarse) | astray(ops, p, view)
+    ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
+    return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
 
 
 def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     """Compare what this pair of probes shows with the pair before."""
     bent, shorter = hidden(ops, p, e, view)
-    nothing = view.whole == 0
-    hides = bent | nothing
-    worse = hides & (view.resolution.error >= e.resolution.error)
-    return Judged(hides, nothing, worse, shorter)
-
-
-def next_radius(ops: Ops, e: Any, pair: Judged) -> tuple[Scalar, Scalar, Scalar]:
-    """Give the r to search with, the factor in force from now on, and the r to probe next."""
-    r, before = e.resolution.radius, e.resolution.radius / e.radius_factor
-    turns = (pair.worse | pair.nothing) & (e.radius_factor < 1)
-    factor = ops.where(turns | (e.radius_factor > 1), TUNING.longer, pair.shorter)
-    return ops.where(pair.worse, before, r), factor, factor * ops.where(turns, before, r)
+    nothing, error, before = view.whole == 0, view.resolution.error, e.resolution.error
+    lengthened = (e.probe.radius_factor > 1) | (p.escape.probe_radius > 0)
+    back = bent & (error >= before) & (4 * before <= e.resolution.asked)
+    as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
+    noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
+    factor = ops.where(nothing, TUNING.longer, ops.where(bent, shorter, 0.0))
+    ratio = error / ops.maximum(before, ops.tiny(e.gradient))
+    same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
+    return Judged(nothing, noisy, same, back, ops.where(noisy, 0.0, factor))
 
 
 RADIUS_PHASES = {
     HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
     WHOLE_RADIUS: Phase(probing(1.0), GRADIENT, whole),
+    CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
+    SEARCH_BEHIND: LOOK_BEHIND,
+    **NOISY_PHASES,
 }

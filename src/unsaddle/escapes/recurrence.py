@@ -1,13 +1,15 @@
 """The scalars that every step of Lanczos carries on: what T shows, and what it proves.
 
 They are the pivots of T + a I, of which one turns negative as soon as T has an eigenvalue below -a,
-and Christoffel's sum K of ``lanczos.py``, kept as ratios that cannot overflow.
+and Christoffel's sum K of ``lanczos.py``, kept as ratios that cannot overflow. As T is kept, they
+can be had again for another gamma, at no gradient.
 """
 
 from math import inf
 from typing import NamedTuple
 
-from unsaddle.core.ops import Ops, Scalar
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.records import choose
 from unsaddle.core.resolution import Resolution
 
 
@@ -20,6 +22,8 @@ class Recurrence(NamedTuple):
     q: Scalar = 1.0  # |q_{k-1}(-gamma)|/sqrt(K)
     q_before: Scalar = 0.0  # |q_{k-2}(-gamma)|/sqrt(K)
     growth: Scalar = 1.0  # sqrt(K)
+    steps: Scalar = 0  # k - 1
+    found: Scalar = inf  # after how many steps curvature enough was found
     off_tridiagonal: Scalar = 0.0  # largest measured error of H v: what T should not have shown
 
 
@@ -29,21 +33,44 @@ def carry_on(
     row: Recurrence,  # after the step before
     resolution: Resolution,
     alpha: Scalar,  # alpha_k, the new diagonal entry of T
-    beta: Scalar,  # beta_{k+1}, the new one beside it
-    error: Scalar,  # norm of what V'H v_k has beside alpha_k and beta_k
+    beta: Scalar,  # beta_{k+1}, the new one beside it; zero where the space is invariant
+    tiny: float,  # in place of zero
 ) -> Recurrence:
     """Carry the pivots of T + a I and |q_k(-gamma)| = ((alpha + gamma) q - beta_k q_-)/beta on."""
-    off_tridiagonal = ops.maximum(row.off_tridiagonal, error)
     enough = share * resolution.curvature_tol + resolution.error
-    dip = alpha + 4 * ops.maximum(resolution.error, off_tridiagonal)
-    q = ((alpha + resolution.rate) * row.q - row.beta * row.q_before) / beta
+    dip = alpha + 4 * ops.maximum(resolution.error, row.off_tridiagonal)
+    pivot = alpha + enough - row.beta * row.beta / row.pivot
+    found = ops.where((pivot <= 0) & (row.found == inf), row.steps + 1, row.found)
+    divisor = ops.maximum(beta, tiny)
+    q = ((alpha + resolution.rate) * row.q - row.beta * row.q_before) / divisor
     root = ops.sqrt(1 + q * q)
     return Recurrence(
-        beta=beta,
-        pivot=alpha + enough - row.beta * row.beta / row.pivot,
+        beta=divisor,
+        pivot=ops.where(found < inf, inf, pivot),
         dip=ops.where(row.dip > 0, dip - row.beta * row.beta / row.dip, row.dip),
         q=q / root,
         q_before=row.q / root,
-        growth=row.growth * root,
-        off_tridiagonal=off_tridiagonal,
+        growth=ops.where(beta > tiny, row.growth * root, inf),
+        steps=row.steps + 1,
+        found=found,
+        off_tridiagonal=row.off_tridiagonal,
     )
+
+
+def again(
+    ops: Ops,
+    share: float,
+    row: Recurrence,
+    resolution: Resolution,
+    diagonal: Vector,
+    offdiagonal: Vector,
+    tiny: float,
+) -> Recurrence:
+    """Carry all rows of T on once more, for the gamma and the error of this resolution."""
+
+    def body(j: Scalar, row: Recurrence) -> Recurrence:
+        alpha, beta = ops.get_scalar(diagonal, j), ops.get_scalar(offdiagonal, j)
+        return carry_on(ops, share, row, resolution, alpha, beta, tiny)
+
+    first = choose(ops, True, Recurrence(off_tridiagonal=row.off_tridiagonal), row)
+    return ops.repeat(row.steps, body, first)

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from unsaddle import messages
 from unsaddle.core import evidence
 from unsaddle.core.phases import PROVE, START, PhaseName
-from unsaddle.jax.inputs import Tree, alike, fixed, function, most, several, tree, whole
-from unsaddle.jax.loop import Oracle, drive, first_state, rest
+from unsaddle.jax import inputs
+from unsaddle.jax.inputs import Tree
+from unsaddle.jax.loop import Oracle, Run, first_state, rest
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Verdict
 from unsaddle.methods.search import search
@@ -29,6 +30,8 @@ def certify(
     *,
     smoothness: float | None = None,  # l
     hessian_lipschitz: float | None = None,  # rho
+    gradient_noise: float | None = None,
+    probe_radius: float | None = None,
 ) -> Verdict:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -43,6 +46,9 @@ def certify(
         max_gradients: The run stops before it takes more gradients than this; may be traced.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+        gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
+            not given.
+        probe_radius: Distance over which gradients are differenced; chosen if not given.
 
     Returns:
         The verdict; ``.certificate()`` gives it in words.
@@ -50,6 +56,7 @@ def certify(
     return find_negative_curvature(
         grad, x, args, "anc", curvature_tol, failure_probability, seed, max_gradients,
         smoothness=smoothness, hessian_lipschitz=hessian_lipschitz,
+        gradient_noise=gradient_noise, probe_radius=probe_radius,
     )  # fmt: skip
 
 
@@ -66,6 +73,8 @@ def find_negative_curvature(
     *,
     smoothness: float | None = None,  # l
     hessian_lipschitz: float | None = None,  # rho
+    gradient_noise: float | None = None,
+    probe_radius: float | None = None,
 ) -> Verdict:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -81,32 +90,42 @@ def find_negative_curvature(
         max_gradients: The run stops before it takes more gradients than this; may be traced.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+        gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
+            not given.
+        probe_radius: Distance over which gradients are differenced; chosen if not given.
 
     Returns:
         The verdict, with ``direction`` where negative curvature was found.
     """
-    words = fixed(
-        {
-            "failure_probability": failure_probability,
-            "curvature_tol": curvature_tol,
-            "smoothness": smoothness,
-            "hessian_lipschitz": hessian_lipschitz,
-        }
+    words = inputs.fixed(
+        failure_probability=failure_probability,
+        curvature_tol=curvature_tol,
+        smoothness=smoothness,
+        hessian_lipschitz=hessian_lipschitz,
+        gradient_noise=gradient_noise,
+        probe_radius=probe_radius,
     )
-    x = tree(x, "x")
+    x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
     search(method, ops.size(x), **words)  # complain now, not when tracing
-    given = x, several(args), whole(seed), most("max_gradients", max_gradients)
-    return _find(function(grad, "grad"), method, tuple(words.items()), *given)
+    claim = method, tuple(words.items()), inputs.on_one_device(x)
+    grad = inputs.function(grad, "grad")
+    return _find(grad, *claim, x, inputs.several(args), inputs.whole(seed), limit)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _find(
-    grad: Callable[..., Tree], method: str, words: Any, x: Tree, args: Any, seed: Any, limit: Any
-) -> Verdict:
+    grad: Callable[..., Tree], method: str, words: Any, packs: bool, x: Tree, args: Any, seed: Any,
+    limit: Any,
+) -> Verdict:  # fmt: skip
     solver, parameters = search(method, ops.size(x), **dict(words))
+    start, pack, unpack = inputs.packed(x, packs)
+
+    def gradient(point: Tree) -> Tree:
+        return pack(inputs.alike(grad(unpack(point), *args), x))
+
     phases = {code: phase for code, phase in solver.phases.items() if code >= PhaseName.GIVE_UP}
-    oracle = Oracle(gradient=lambda point: alike(grad(point, *args), x))
-    state = first_state(solver, parameters, x, seed, PROVE)
-    ran = drive(phases, parameters, oracle, rest(state), limit)
+    state = first_state(solver, parameters, start, seed, PROVE)
+    ran = Run(phases, parameters, Oracle(gradient=gradient), limit).drive(rest(state))
     claim = evidence.read(ops, parameters, ran.state, ran.gradients)
-    return Verdict(*claim._replace(phase=jnp.where(ran.finite, claim.phase, START)))
+    phase = jnp.where(ran.finite, claim.phase, START)
+    return Verdict(*claim._replace(phase=phase, direction=unpack(claim.direction)))

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
+from jax.flatten_util import ravel_pytree
 
 Tree = Any
 LARGEST = 2**31 - 1  # number that can be counted
@@ -40,6 +41,20 @@ def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
 
 def _floats(leaf: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+
+
+def on_one_device(x: Tree) -> bool:
+    """Say whether all leaves are whole; under ``jit`` nobody knows, and few are not."""
+    known = [leaf for leaf in jax.tree.leaves(x) if not isinstance(leaf, Tracer)]
+    return all(len(leaf.sharding.device_set) == 1 for leaf in known)
+
+
+def packed(x: Tree, packs: bool) -> tuple[Tree, Callable[[Tree], Tree], Callable[[Tree], Tree]]:
+    """Give a tree as one vector, which compiles faster than many, and the ways to and fro."""
+    if not packs or len({leaf.dtype for leaf in jax.tree.leaves(x)}) > 1:
+        return x, lambda tree: tree, lambda tree: tree
+    vector, unpack = ravel_pytree(x)
+    return vector, lambda tree: ravel_pytree(tree)[0], unpack
 
 
 def most(name: str, limit: Any) -> Any:
@@ -82,7 +97,7 @@ def function(fun: Any, name: str = "fun") -> Callable[..., Any]:
     return fun
 
 
-def fixed(given: Mapping[str, Any]) -> dict[str, Any]:
+def fixed(**given: Any) -> dict[str, Any]:
     """Give constants as Python numbers, as they are compiled in."""
     for name, each in given.items():
         if isinstance(each, Tracer):

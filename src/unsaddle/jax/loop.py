@@ -1,167 +1,265 @@
 """The traced counterpart of ``core/session.py``: all that runs on JAX is driven here.
 
-``drive`` runs phases until one is due that is not among them: all the phases of a method in
-``minimize``, those of a search in ``certify``, and in an update of optax those that need no answer.
-Each phase has a ``while_loop`` of its own inside an outer one, so that no loop carries a
-conditional; under ``vmap`` the members of a batch wait for each other phase by phase.
+A sweep answers the query that is due, and lets phases move until the next one is. So a compiled run
+holds the function once for gradients and once for values alone, and every update once.
+
+What is due at times stands in a ``while_loop``, not in a ``cond``: a loop works in place, where the
+branches of a ``cond`` copy what they pass on, and under ``vmap`` it is left out where no member of
+the batch wants it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
 import jax
+import jax.custom_batching
 import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
-from unsaddle.core.kernel import Parameters, Phase, Solver, State
-from unsaddle.core.outcome import ENDS, STATUS, Outcome, last_phase
-from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROVE, SAME, TRIAL, VALUE
+from unsaddle.core.evidence import last_phase
+from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
+from unsaddle.core.outcome import ENDS, STATUS, Outcome
+from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROOF, PROVE, SAME, TRIAL, VALUE
 from unsaddle.jax.inputs import LARGEST, Tree
 from unsaddle.jax.ops import ops
 
-Codes = tuple[int, ...]
+Phases = Mapping[int, Phase]
+NUMBERS = BEGIN + 2 * PROOF  # of phases; the ends, below zero, count from behind
+TURN = NUMBERS  # no loop's number: the next one has to be chosen
 
 
 class Carry(NamedTuple):
-    """What a loop carries."""
+    """What a run carries from query to query."""
 
     state: State
     value: Any  # the latest answer
     gradient: Tree
+    due: Any  # number of the loop that is due; 0 if none is
     values: Any  # how many of each were computed
     gradients: Any
     began: Any  # how many gradients there were when the last search began
     finite: Any  # whether all answers were
 
 
-class Oracle(NamedTuple):
-    """What answers the queries; None where no phase asks for it."""
+def unasked(*given: Any) -> Any:
+    """Stand for what no phase asks for."""
+    raise NotImplementedError
 
-    value: Callable[[Tree], Any] | None = None
-    gradient: Callable[..., Tree] | None = None  # its second argument is a sample, if there are any
+
+class Oracle(NamedTuple):
+    """What answers the queries."""
+
+    value: Callable[[Tree], Any] = unasked
+    gradient: Callable[..., Tree] = unasked  # its second argument is a sample, if there are any
     draw: Callable[[Any, Any, int], Tree] | None = None  # samples of a seed, from a number on
 
 
-def drive(
-    phases: Mapping[int, Phase],
-    parameters: Parameters,
-    oracle: Oracle,
-    carry: Carry,
-    limit: Any = LARGEST,
-) -> Carry:
-    """Run phases until one that is not among them is due, or something is wrong."""
-    loops, alike = _Loops(phases, parameters, oracle, limit), dict[Phase, Codes]()
-    for code, phase in sorted(phases.items()):
-        alike[phase] = (*alike.get(phase, ()), code)  # equal ones share a loop
-
-    def sweep(carry: Carry) -> Carry:
-        for codes in alike.values():
-            due, visit = partial(loops.due, codes), partial(loops.visit, codes)
-            carry = jax.lax.while_loop(due, visit, carry)
-        return carry
-
-    def running(carry: Carry) -> Any:
-        return reduce(or_, (loops.due(codes, carry) for codes in alike.values()))
-
-    return jax.lax.while_loop(running, sweep, carry)
+SILENT = Oracle()
 
 
-class _Loops(NamedTuple):
-    """The conditions and the bodies of all loops.
+class Run:
+    """A method on its way: loops that answer queries, and loops in which phases move.
 
-    The barriers: a phase of one trip is invariant in its loop, and XLA would hoist its query out,
-    to be answered whether it is due or not.
+    ``due`` of what is carried says which of them is next: those that answer have numbers below
+    zero, the others above.
     """
 
-    phases: Mapping[int, Phase]
-    parameters: Parameters
-    oracle: Oracle
-    limit: Any
-
-    def due(self, codes: Codes, carry: Carry) -> Any:
-        """Say whether one of these phases is next, and can be paid for."""
-        phase, affordable = self.phases[codes[0]], True
-        if phase.needs & GRADIENT:
-            affordable = carry.gradients <= self.limit - self.cost(phase)
-        return carry.finite & _among(carry.state.phase, codes) & affordable
-
-    def visit(self, codes: Codes, carry: Carry) -> Carry:
-        """Answer a phase, and let it take the answer in."""
-        phase, now = self.phases[codes[0]], jax.lax.optimization_barrier(carry)
-        value, gradient = self.answer(phase, now)
-        told = self.counted(codes, now, value, gradient)
-        return self.moved(phase, told, carry)
+    def __init__(
+        self, phases: Phases, p: Parameters, oracle: Oracle = SILENT, limit: Any = LARGEST
+    ) -> None:
+        """Take the phases, what they work with, and how many gradients there may be."""
+        self.phases, self.p, self.oracle, self.limit = phases, p, oracle, limit
+        asking = {code: it for code, it in phases.items() if it.needs}
+        queries = _grouped(asking, lambda it: (it.needs & GRADIENT, self.cost(it)))
+        moves = _grouped(phases, lambda it: (it.update, it.needs & TRIAL))
+        self.queries = {-k: group for k, group in enumerate(queries, 1)}
+        self.moves = dict(enumerate(moves, 1))
+        self.asks = {code: k for k, group in self.queries.items() for code in group}
+        self.takes = {code: k for k, group in self.moves.items() for code in group}
+        self.costs = {code: self.cost(it) for code, it in phases.items()}
 
     def cost(self, phase: Phase) -> int:
-        """Count what a gradient for a phase costs."""
-        return phase.size(self.parameters) if self.oracle.draw else 1
+        """Count what a phase pays for its gradient."""
+        if not phase.needs & GRADIENT:
+            return 0
+        return phase.size(self.p) if self.oracle.draw else 1
 
-    def answer(self, phase: Phase, now: Carry) -> tuple[Any, Tree]:
-        """Answer a query; what is not asked for is the latest answer there is."""
-        if not phase.needs:
-            return now.value, now.gradient
-        point = phase.at(ops, self.parameters, now.state)
-        if phase.needs & VALUE and phase.needs & GRADIENT:
-            return jax.value_and_grad(self.oracle.value)(point)  # type: ignore[arg-type]
-        if phase.needs & VALUE:
-            return self.oracle.value(point), now.gradient  # type: ignore[misc]
-        draw, gradient, sample = self.oracle.draw, self.oracle.gradient, ()
-        if draw is not None:
-            first = now.state.drawn - (self.cost(phase) if phase.sample == SAME else 0)
-            sample = (draw(now.state.seed, first, self.cost(phase)),)
-        return now.value, gradient(point, *sample)  # type: ignore[misc]
+    def drive(self, carry: Carry) -> Carry:
+        """Run phases until one that is not among them is due, or something is wrong."""
 
-    def counted(self, codes: Codes, now: Carry, value: Any, gradient: Tree) -> Carry:
-        """Take note of an answer to one of these phases."""
-        phase, begins = self.phases[codes[0]], {*codes} & {BEGIN, PROVE}
-        value, gradient, finite = received(phase, now.state.x, value, gradient)
-        start = _among(now.state.phase, tuple(begins)) if begins else False
-        return now._replace(
+        def sweep(carry: Carry) -> Carry:
+            now = carry, self.point(carry.state)
+            for number, group in self.queries.items():
+                now = loop(lambda now, k=number: now[0].due == k, partial(self.answer, group), now)
+            return self.moved(now[0])
+
+        return jax.lax.while_loop(lambda now: anyone(now.due != 0), sweep, self.turned(carry))
+
+    def turned(self, carry: Carry) -> Carry:
+        """Say what is due next; nothing after an answer that was not finite, or without means."""
+        affordable = carry.gradients <= self.limit - look_up(self.costs, carry.state.phase)
+        due = look_up({**self.takes, **self.asks}, carry.state.phase)
+        return carry._replace(due=jnp.where(carry.finite & affordable, due, 0))
+
+    def point(self, state: State) -> Tree:
+        """Give the point at which the phase that is due wants its answer, or x."""
+        away = {code: it for code, it in self.phases.items() if it.needs and it.at is not iterate}
+        groups = _grouped(away, lambda it: it.at)
+        if not groups:
+            return state.x
+        numbers = {code: k for k, group in enumerate(groups, 1) for code in group}
+        places = [partial(at, ops, self.p) for at in (iterate, *(_first(it).at for it in groups))]
+        return jax.lax.switch(look_up(numbers, state.phase), places, state)
+
+    def answer(self, group: Phases, now: tuple[Carry, Tree]) -> tuple[Carry, Tree]:
+        """Answer one of these phases at a point; what is not asked for is the latest answer."""
+        (carry, point), phase, oracle = now, _first(group), self.oracle
+        value, gradient, code = carry.value, carry.gradient, carry.state.phase
+        asked = {code: it.needs & VALUE > 0 for code, it in group.items()}
+        if oracle.draw is not None:
+            first = self.first_sample(group, carry.state)
+            gradient = oracle.gradient(
+                point, oracle.draw(carry.state.seed, first, self.cost(phase))
+            )
+        elif not phase.needs & GRADIENT:
+            value = oracle.value(point)
+        elif any(asked.values()):
+            found, gradient = jax.value_and_grad(oracle.value)(point)
+            value = jnp.where(within(asked, code), found, value)
+        else:
+            gradient = oracle.gradient(point)
+        told = carry._replace(
             value=value,
             gradient=gradient,
-            values=now.values + bool(phase.needs & VALUE),
-            gradients=now.gradients + (self.cost(phase) if phase.needs & GRADIENT else 0),
-            began=jnp.where(start, now.gradients, now.began),
-            finite=now.finite & finite,
+            due=within({code: self.takes[code] for code in group}, code),
+            values=carry.values + within(asked, code),
+            gradients=carry.gradients + self.cost(phase),
         )
+        return cast((told, point), now)
 
-    def moved(self, phase: Phase, told: Carry, like: Carry) -> Carry:
-        """Let a phase take in what was told; its number stays if that was not finite."""
-        after = moved(phase, self.parameters, told.state, told.value, told.gradient)
-        after = after._replace(phase=jnp.where(told.finite, after.phase, told.state.phase))
-        return cast(told._replace(state=after), like)
+    def first_sample(self, group: Phases, state: State) -> Any:
+        """Number the first sample that one of these phases wants: the last one's, or a new one."""
+        again = {code: it.size(self.p) * (it.sample == SAME) for code, it in group.items()}
+        return state.drawn - within(again, state.phase)
+
+    def moved(self, carry: Carry) -> Carry:
+        """Let phases move until a query is due: those of the descent, and if need be the others."""
+        own = {k: group for k, group in self.moves.items() if min(group) < BEGIN}
+        loud = {k: group for k, group in own.items() if _first(group).needs}
+        others = {k: group for k, group in self.moves.items() if k not in own}
+        turn = partial(loop, lambda now: now.due == TURN, self.turned)
+        carry = self.passed(
+            {k: own[k] for k in own if k not in loud}, turn(self.passed(loud, carry))
+        )
+        if others:
+            due = lambda now: reduce(or_, (now.due == k for k in others))  # noqa: E731
+            carry = loop(due, partial(self.passed, others), carry)
+        return turn(carry)
+
+    def passed(self, moves: Mapping[int, Phases], carry: Carry) -> Carry:
+        """Come by groups of phases, and let the one that is due move."""
+        for number, group in moves.items():
+            carry = loop(lambda now, k=number: now.due == k, partial(self.move, group), carry)
+        return carry
+
+    def move(self, group: Phases, now: Carry) -> Carry:
+        """Let one of these phases take an answer in; its number stays if that is not finite."""
+        phase, state, code = _first(group), now.state, now.state.phase
+        value, gradient, finite = received(group, state, now.value, now.gradient)
+        new = within({c: it.size(self.p) * (it.sample == NEW) for c, it in group.items()}, code)
+        began = now.began
+        if {*group} & {BEGIN, PROVE}:
+            begins = within({c: c in (BEGIN, PROVE) for c in group}, code)
+            cost = within({c: self.costs[c] for c in group}, code)
+            began = jnp.where(begins, now.gradients - cost, began)
+        state = state._replace(drawn=state.drawn + new)
+        after = phase.update(ops, self.p, state, value, gradient)
+        told = now._replace(
+            state=after._replace(phase=jnp.where(finite, after.phase, code)),
+            value=value,
+            gradient=gradient,
+            began=began,
+            finite=now.finite & finite,
+            due=jnp.array(TURN),
+        )
+        return cast(told, now)
 
 
-def _among(phase: Any, codes: Codes) -> Any:
-    return reduce(or_, (phase == code for code in codes))
+@jax.custom_batching.custom_vmap
+def anyone(running: Any) -> Any:
+    """Say whether a run goes on, of a batch whether one does: those that do not stand still."""
+    return running
 
 
-def index(codes: Sequence[int], phase: Any) -> Any:
-    """Give the place of a phase in a list, or the list's length if it is not there."""
-    hit = jnp.array([*codes], int) == phase
-    return jnp.where(hit.any(), jnp.argmax(hit), len(codes)) if codes else 0
+@anyone.def_vmap
+def _of_a_batch(count: int, batched: Any, running: Any) -> tuple[Any, bool]:
+    return jnp.any(running), False
 
 
-def received(phase: Phase, x: Tree, value: Any, gradient: Tree) -> tuple[Any, Tree, Any]:
-    """Check an answer; one that need not be finite, and is not, becomes infinity."""
+def look_up(table: Mapping[int, Any], phase: Any) -> Any:
+    """Give the entry of a phase that is known when the program runs, or zero."""
+    row = np.zeros(NUMBERS, np.result_type(bool, *table.values()))
+    row[[*table]] = [*table.values()]
+    return jnp.asarray(row)[phase] if row.any() else jnp.asarray(row[0])
+
+
+def within(table: Mapping[int, Any], phase: Any) -> Any:
+    """Give the entry of a phase that is one of a table's; when tracing, if all are the same."""
+    return _first(table) if len({*table.values()}) == 1 else look_up(table, phase)
+
+
+def _grouped(phases: Phases, key: Callable[[Phase], Hashable]) -> list[Phases]:
+    """Part phases by a property; those that ask come first."""
+    groups = dict[Hashable, dict[int, Phase]]()
+    for code, phase in sorted(phases.items(), key=lambda it: (not it[1].needs, it[0])):
+        groups.setdefault(key(phase), {})[code] = phase
+    return [*groups.values()]
+
+
+def _first(group: Mapping[int, Any]) -> Any:
+    return next(iter(group.values()))
+
+
+def loop(due: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
+    """Run a ``while_loop`` that carries what the body changes, and only sees the rest."""
+    leaves, form = jax.tree.flatten(carry)
+    flat = jax.make_jaxpr(lambda *u: jax.tree.leaves(body(form.unflatten(u))))(*leaves)
+    pairs = zip(flat.jaxpr.invars, flat.jaxpr.outvars, strict=True)
+    changed = [i for i, (before, after) in enumerate(pairs) if before is not after]
+
+    def complete(part: list[Any]) -> list[Any]:
+        new = dict(zip(changed, part, strict=True))
+        return [new.get(i, leaf) for i, leaf in enumerate(leaves)]
+
+    def step(part: list[Any]) -> list[Any]:
+        # the barrier: XLA would hoist out what does not change in a loop, whether it is due or not
+        found = jaxpr_as_fun(flat)(*jax.lax.optimization_barrier(complete(part)))
+        return [found[i] for i in changed]
+
+    def again(part: list[Any]) -> Any:
+        return due(form.unflatten(complete(part)))
+
+    return form.unflatten(complete(jax.lax.while_loop(again, step, [leaves[i] for i in changed])))
+
+
+def received(group: Phases, state: State, value: Any, gradient: Tree) -> tuple[Any, Tree, Any]:
+    """Check the answer to one of these phases; one that may fail, and does, becomes infinity."""
+    kinds = {code: it.needs for code, it in group.items()}
+    needs, any_needs = within(kinds, state.phase), reduce(or_, kinds.values())
     finite = jnp.array(True)
-    if phase.needs & GRADIENT:
-        finite &= ops.dot(gradient, gradient) < jnp.inf
-    if phase.needs & VALUE:
-        finite &= jnp.isfinite(value)
-    if phase.needs & TRIAL:
-        value = jnp.where(finite, value, jnp.inf)
-        gradient = ops.switch(finite, gradient, ops.times(0.0, x))
-        finite = jnp.array(True)
+    if any_needs & VALUE:
+        finite = (needs & VALUE == 0) | jnp.isfinite(value)
+    if any_needs & GRADIENT:
+        finite &= (needs & GRADIENT == 0) | (ops.dot(gradient, gradient) < jnp.inf)
+    if any_needs & TRIAL:
+        failed = ~finite & (needs & TRIAL > 0)
+        value = jnp.where(failed, jnp.inf, value)
+        gradient = ops.switch(failed, ops.times(0.0, state.x), gradient)
+        finite |= failed
     return value, gradient, finite
-
-
-def moved(phase: Phase, p: Parameters, state: State, value: Any, gradient: Tree) -> State:
-    """Give the state after an answer, in the same precisions, with new samples counted."""
-    drawn = state.drawn + (phase.size(p) if phase.sample == NEW else 0)
-    after = phase.update(ops, p, state._replace(drawn=drawn), value, gradient)
-    return cast(after, state)
 
 
 def first_state(
@@ -179,7 +277,7 @@ def first_state(
 def rest(state: State) -> Carry:
     """Give what a loop carries at first."""
     nan, zero = jnp.full_like(state.tolerance, jnp.nan), jnp.array(0)
-    return Carry(state, nan, ops.times(0.0, state.x), zero, zero, zero, jnp.array(True))
+    return Carry(state, nan, ops.times(0.0, state.x), zero, zero, zero, zero, jnp.array(True))
 
 
 def cast(tree: Any, like: Any) -> Any:
@@ -187,9 +285,9 @@ def cast(tree: Any, like: Any) -> Any:
     return jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), tree, like)
 
 
-def status(ran: Carry) -> Any:
+def status(p: Parameters, ran: Carry) -> Any:
     """Give the number of the outcome, in the order of precedence."""
-    phase = last_phase(ops, ran.state.phase, ran.state.stalled)
+    phase = last_phase(ops, p, ran.state)
     number = jnp.array(STATUS[Outcome.BUDGET])
     for code, outcome in ENDS.items():
         number = jnp.where(phase == code, STATUS[outcome], number)

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from unsaddle import messages
 from unsaddle.core import evidence
 from unsaddle.core.kernel import Parameters
-from unsaddle.jax.inputs import Tree, fixed, function, most, number, several, tree, whole
-from unsaddle.jax.loop import Oracle, drive, first_state, rest, status
+from unsaddle.jax import inputs
+from unsaddle.jax.inputs import Tree
+from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Many, Solution, Verdict
 from unsaddle.methods.constants import Given, spelled
@@ -44,10 +45,11 @@ def minimize(
         The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
         last iterate and x0, and of these the finite one.
     """
-    x0 = tree(x0, "x0")
+    x0 = inputs.tree(x0, "x0")
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
-    limit = most("max_gradients", max_gradients)
-    return _solve(function(fun), method, parameters, x0, several(args), whole(seed), limit)
+    limit = inputs.most("max_gradients", max_gradients)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device(x0)
+    return _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
 
 
 @spelled()
@@ -78,7 +80,7 @@ def minimize_many(
     Raises:
         ValueError: If the numbers of starts and seeds do not fit.
     """
-    starts = tree(starts, "starts")
+    starts = inputs.tree(starts, "starts")
     counts = {leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves(starts)}
     if len(counts) != 1 or counts == {0}:
         raise ValueError(
@@ -96,8 +98,9 @@ def minimize_many(
         starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
     one = jax.tree.map(lambda u: u[0], starts)
     parameters = _parameters(method, one, given, minimize_many, messages.MANY)
-    limit = most("max_gradients", max_gradients)
-    return _solve_many(function(fun), method, parameters, starts, several(args), seeds, limit)
+    limit = inputs.most("max_gradients", max_gradients)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device(starts)
+    return _solve_many(*settings, starts, inputs.several(args), seeds, limit)
 
 
 def _parameters(
@@ -113,43 +116,46 @@ def _parameters(
             f"method {method!r} takes a function that is known from samples only: "
             f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
         )
-    return parameters_of(method, ops.size(x), fixed(given), caller, elsewhere)
+    return parameters_of(method, ops.size(x), inputs.fixed(**given), caller, elsewhere)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _solve(
-    fun: Callable[..., Any], method: str, parameters: Parameters, x0: Tree, args: Any, seed: Any,
-    limit: Any,
+    fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
+    seed: Any, limit: Any,
 ) -> Solution:  # fmt: skip
-    solver = find(method).solver
-    state = first_state(solver, parameters, x0, seed)
+    solver = find(method).solver_for(ops.size(x0))
+    start, _, unpack = inputs.packed(x0, packs)
+    state = first_state(solver, parameters, start, seed)
 
     def value(x: Tree) -> Any:
-        return number(fun(x, *args), state.tolerance.dtype)
+        return inputs.number(fun(unpack(x), *args), state.tolerance.dtype)
 
-    oracle = Oracle(value, jax.grad(value))
-    ran = drive(solver.phases, parameters, oracle, rest(state), limit)
-    x, here, there = ran.state.x, value(ran.state.x), value(x0)
+    run = Run(solver.phases, parameters, Oracle(value, jax.grad(value)), limit)
+    ran = run.drive(rest(state))
+    x = ran.state.x
+    here, there = jax.lax.map(value, jax.tree.map(lambda *u: jnp.stack(u), x, start))
     ended = ran.finite & (ran.state.phase < 0)
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
     claim = evidence.read(ops, parameters, ran.state, ran.gradients - ran.began)
+    claim = claim._replace(direction=unpack(claim.direction))
     return Solution(
-        x=ops.switch(keep, x, x0),
+        x=unpack(ops.switch(keep, x, start)),
         fun=jnp.where(keep, here, there),
-        status=status(ran),
+        status=status(parameters, ran),
         verdict=Verdict(*claim),
         values=ran.values + 2,
         gradients=ran.gradients,
     )
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _solve_many(
-    fun: Callable[..., Any], method: str, parameters: Parameters, starts: Tree, args: Any,
-    seeds: Any, limit: Any,
+    fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, starts: Tree,
+    args: Any, seeds: Any, limit: Any,
 ) -> Many:  # fmt: skip
     def one(x: Tree, seed: Any) -> Solution:
-        return _solve(fun, method, parameters, x, args, seed, limit)
+        return _solve(fun, method, parameters, packs, x, args, seed, limit)
 
     runs = jax.vmap(one)(starts, seeds)
     value = jnp.where(jnp.isnan(runs.fun), jnp.inf, runs.fun)

@@ -8,7 +8,7 @@ import jax
 import jax.custom_batching
 import jax.numpy as jnp
 
-from unsaddle.core.ops import Operations
+from unsaddle.core.ops import OWN_STREAM, Operations
 
 Vector = Any  # a pytree of arrays, for which JAX has no type
 Block = Vector  # with one dimension more, the first, in every leaf
@@ -44,9 +44,7 @@ class JaxOps:
         """a x; of a block too."""
         return jax.tree.map(lambda u: (a * u).astype(u.dtype), x)
 
-    def times(self, a: Scalar, x: Vector) -> Vector:
-        """a x."""
-        return jax.tree.map(lambda u: (a * u).astype(u.dtype), x)
+    times = scale  # nothing is consumed here
 
     def add(self, x: Vector, a: Scalar, y: Vector) -> Vector:
         """x + a y."""
@@ -181,7 +179,8 @@ def _dtype(x: Vector) -> jnp.dtype:
 
 
 def _key(seed: Any, episode: Any, which: int) -> jax.Array:
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), episode), which)
+    own = jax.random.fold_in(jax.random.key(seed), OWN_STREAM)
+    return jax.random.fold_in(jax.random.fold_in(own, episode), which)
 
 
 def _leading(row: Row, count: Scalar) -> Row:

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import jax
+
 from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.evidence import Claim
 from unsaddle.core.outcome import BY_STATUS, STATUS, Outcome
@@ -15,7 +17,7 @@ class Verdict(Claim):
 
     def certificate(self) -> Certificate:
         """Give the certificate that this is, once it has been computed."""
-        return certificate(self)
+        return certificate(jax.device_get(self))  # in the precision that it was computed in
 
 
 class Solution(NamedTuple):

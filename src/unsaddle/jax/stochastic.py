@@ -17,19 +17,9 @@ from unsaddle.core import evidence
 from unsaddle.core.evidence import Claim
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.phases import CERTIFIED, EXACT, START, UNCERTIFIED, PhaseName
-from unsaddle.jax.inputs import (
-    BATCHES,
-    LARGEST,
-    Tree,
-    fixed,
-    function,
-    most,
-    number,
-    rows_of,
-    tree,
-    whole,
-)
-from unsaddle.jax.loop import Carry, Oracle, drive, first_state, rest, status
+from unsaddle.jax import inputs
+from unsaddle.jax.inputs import BATCHES, LARGEST, Tree
+from unsaddle.jax.loop import Carry, Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Solution, Verdict
 from unsaddle.methods.constants import DEFAULTS, SampledGiven, spelled
@@ -81,17 +71,18 @@ def minimize_stochastic(
     Raises:
         ValueError: If an argument is out of range; the message names it.
     """
-    x0 = tree(x0, "x0")
+    x0 = inputs.tree(x0, "x0")
     if method not in STOCHASTIC:
         raise ValueError(f"method {method!r} is unknown; {messages.nearest(method, STOCHASTIC)}")
     if method == "psgd" and max_samples is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
-    words: dict[str, Any] = {"tol": TOL, **fixed(given)}
-    rows = 0 if callable(samples) else rows_of(samples, words)
+    words: dict[str, Any] = {"tol": TOL, **inputs.fixed(**given)}
+    rows = 0 if callable(samples) else inputs.rows_of(samples, words)
     drawer, data = (samples, None) if callable(samples) else (rows, samples)
     request = _request(method, ops.size(x0), words, rows)
-    limit = most("max_samples", max_samples)
-    return _solve(function(fun), request, drawer, x0, data, whole(seed), limit)
+    limit = inputs.most("max_samples", max_samples)
+    fun, seed = inputs.function(fun), inputs.whole(seed)
+    return _solve(fun, request, drawer, x0, data, seed, limit)
 
 
 def _request(method: str, n: int, words: dict[str, Any], rows: int) -> Request:
@@ -122,7 +113,7 @@ def _solve(
     state = first_state(solver, parameters, x0, seed)
 
     def value(x: Tree, batch: Any) -> Any:
-        return number(fun(x, batch), state.tolerance.dtype)
+        return inputs.number(fun(x, batch), state.tolerance.dtype)
 
     def draw(seed: Any, first: Any, size: int) -> Any:
         if callable(drawer):
@@ -138,13 +129,13 @@ def _solve(
         if phase.sample != EXACT or not phase.needs  # all that a function of samples can answer
     }
     oracle = Oracle(gradient=jax.grad(value), draw=draw)
-    ran = drive(sampled, parameters, oracle, rest(state), limit)
+    ran = Run(sampled, parameters, oracle, limit).drive(rest(state))
     claim = evidence.read(ops, parameters, ran.state, ran.gradients - ran.began)
     ran, claim = _judged(request, ran, claim)
     drawn = ran.state.drawn - jnp.where(ran.state.proving, request.samples, 0)
     here = value(ran.state.x, draw(seed, drawn, request.samples))
-    verdict = Verdict(*claim)
-    return Solution(ran.state.x, here, status(ran), verdict, ran.values + 1, ran.gradients)
+    verdict, end = Verdict(*claim), status(parameters, ran)
+    return Solution(ran.state.x, here, end, verdict, ran.values + 1, ran.gradients)
 
 
 def _judged(request: Request, ran: Carry, claim: Claim) -> tuple[Carry, Claim]:

@@ -1,22 +1,20 @@
 """A solver as an optax transformation: an update takes one answer in, and leads on."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
-from unsaddle.core.outcome import last_phase
-from unsaddle.core.phases import SAME, VALUE
+from unsaddle.core.evidence import last_phase
+from unsaddle.core.kernel import Parameters, Solver, State
+from unsaddle.core.phases import VALUE
 from unsaddle.jax.inputs import Tree, tree, whole
-from unsaddle.jax.loop import Oracle, cast, drive, first_state, index, moved, received, rest
+from unsaddle.jax.loop import Phases, Run, cast, first_state, look_up, loop, received, rest
 from unsaddle.jax.ops import ops
 
 Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
-Phases = Mapping[int, Phase]
 
 
 class Stepped(NamedTuple):
@@ -29,25 +27,30 @@ class Stepped(NamedTuple):
 
 
 def stepping(
-    name: str, solver: Solver, parameters: Callable[[int], Parameters], seed: int
+    name: str,
+    solver: Callable[[int], Solver],  # for so many variables
+    parameters: Callable[[int], Parameters],
+    seed: int,
 ) -> Transformation:
     """Give a solver as a transformation."""
-    phases = solver.phases
 
     def init(params: Tree) -> Stepped:
-        return first(solver, parameters(ops.size(params)), params, seed)
+        n = ops.size(params)
+        return first(solver(n), parameters(n), params, seed)
 
     def update(
         updates: Tree, state: Any, params: Tree | None = None, **given: Any
     ) -> tuple[Tree, Stepped]:
         params = present(params)
-        p = parameters(ops.size(params))
+        n = ops.size(params)
+        phases, p = solver(n).phases, parameters(n)
         kernel, finite = advance(name, phases, p, state.kernel, params, updates, given)
-        over = jnp.where(kernel.phase < 0, last_phase(ops, kernel.phase, kernel.stalled), 0)
-        after = Stepped(kernel, over, _next_sample(phases, p, kernel), finite)
+        ends = [lambda s: cast(last_phase(ops, p, s), s.phase), lambda s: 0 * s.phase]
+        over = jax.lax.cond(kernel.phase < 0, *ends, kernel)
+        after = Stepped(kernel, over, Run(phases, p).first_sample(phases, kernel), finite)
         return towards(phases, p, kernel, params, finite), cast(after, state)
 
-    if any(phase.needs & VALUE for phase in phases.values()):
+    if any(phase.needs & VALUE for phase in solver(1).phases.values()):
         return optax.GradientTransformationExtraArgs(init, update)
     return optax.GradientTransformation(init, update)
 
@@ -89,45 +92,22 @@ def advance(
             f"{name} needs values: pass value=<the value at params>, or value_fn=<the function>, "
             "to update()"
         )
-    now = rest(state)
-
-    def take(phase: Phase, state: State) -> tuple[State, Any, Tree, Any]:
-        known = value
-        if known is None:
-            known = value_fn(params) if phase.needs & VALUE else jnp.nan  # type: ignore[misc]
-        known, slope, finite = received(phase, params, known, gradient)
-        move = lambda s: moved(phase, p, s, known, slope)  # noqa: E731
-        after = jax.lax.cond(finite, move, lambda s: s, state)
-        return after, *cast((known, slope), (now.value, now.gradient)), finite
-
-    def stay(state: State) -> tuple[State, Any, Tree, Any]:
-        return state, now.value, now.gradient, jnp.array(True)
-
-    loud, quiet = _parted(phases)
-    branches: list[Callable[[State], Any]] = [partial(take, phases[code]) for code in loud]
-    state, known, slope, finite = jax.lax.switch(index(loud, state.phase), [*branches, stay], state)
-    then = now._replace(state=state, value=known, gradient=slope)
-    return drive({code: phases[code] for code in quiet}, p, Oracle(), then).state, finite
+    run, now = Run(phases, p), rest(state)
+    if value is None and value_fn is not None:
+        asked = look_up({code: it.needs & VALUE > 0 for code, it in phases.items()}, state.phase)
+        compute = lambda it: cast((value_fn(params), False), it)  # noqa: E731
+        value, _ = loop(lambda it: it[1], compute, (now.value, asked))
+    known = now.value if value is None else value
+    known, slope, finite = received(phases, state._replace(x=params), known, gradient)
+    told = now._replace(due=jnp.where(finite, look_up(run.takes, state.phase), 0))
+    told = cast(told._replace(value=known, gradient=slope), now)
+    return jax.lax.while_loop(lambda now: now.due > 0, run.moved, told).state, finite
 
 
 def towards(phases: Phases, p: Parameters, state: State, params: Tree, finite: Any) -> Tree:
     """Give what leads from the parameters to the next point; zero after what was not finite."""
-    codes = [code for code in _parted(phases)[0] if phases[code].at is not iterate]
-    places = [lambda s, at=phases[code].at: at(ops, p, s) for code in codes]
-    point = jax.lax.switch(index(codes, state.phase), [*places, lambda s: s.x], state)
     return jax.tree.map(
-        lambda new, old: jnp.where(finite, new - old, 0).astype(old.dtype), point, params
+        lambda new, old: jnp.where(finite, new - old, 0).astype(old.dtype),
+        Run(phases, p).point(state),
+        params,
     )
-
-
-def _parted(phases: Phases) -> tuple[list[int], list[int]]:
-    """Part the phases that ask for something from those that do not."""
-    loud = [code for code in sorted(phases) if phases[code].needs]
-    return loud, [code for code in sorted(phases) if not phases[code].needs]
-
-
-def _next_sample(phases: Phases, p: Parameters, state: State) -> Any:
-    """Number the sample that the next query wants: the last one again, or a new one."""
-    again = {code: it.size(p) for code, it in phases.items() if it.sample == SAME}
-    sizes = jnp.array([*again.values(), 0])
-    return state.drawn - sizes[index([*again], state.phase)]

@@ -28,6 +28,13 @@ class Constants(TypedDict, total=False):
     """Lipschitz constant of the Hessian, rho."""
     decrease_available: float | None
     """Bound on f(x0) - min f, Delta_f; pgd, pagd and the preset "printed" need it."""
+    gradient_noise: float | None
+    """Length of a gradient's error, in the gradient's units, where it is more than rounding;
+    measured if not given."""
+    probe_radius: float | None
+    """Distance over which gradients are differenced, in x's units; chosen if not given."""
+    max_step: float | None
+    """Length of the longest step, trial or jump, in x's units; method "auto" only."""
 
 
 class SampledConstants(Constants, total=False):
@@ -69,6 +76,7 @@ class Hyperparameters(TypedDict, total=False):
     start: float
     step: float
     stretch: float
+    unit: float
     window: float
 
 
@@ -86,15 +94,9 @@ DEFAULTS: dict[str, Any] = {"tol": 1e-5, "failure_probability": 1e-3, "preset": 
 def words_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Give the constants that ``**given: Unpack[...]`` stands for in a signature, with types."""
     kinds = [each.annotation for each in signature(function).parameters.values()]
-    typed = [annotations for kind in kinds for annotations in map(_annotations, get_args(kind))]
-    words = {word: kind for annotations in typed for word, kind in annotations.items()}
-    return {
-        word: kind for word, kind in words.items() if word not in Hyperparameters.__annotations__
-    }
-
-
-def _annotations(typed: Any) -> dict[str, Any]:
-    return typed.__annotations__ if is_typeddict(typed) else {}
+    typed = [each for kind in kinds for each in get_args(kind) if is_typeddict(each)]
+    words = {word: kind for each in typed for word, kind in each.__annotations__.items()}
+    return {w: kind for w, kind in words.items() if w not in Hyperparameters.__annotations__}
 
 
 def spelled(**defaults: Any) -> Callable[[F], F]:
@@ -117,8 +119,12 @@ def spelled(**defaults: Any) -> Callable[[F], F]:
 
 POSITIVE = (lambda v: v is not True and 1e-50 <= v <= 1e50, "a finite number > 0, 1e-50 to 1e50")
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "failure_probability": (lambda v: 0 < v <= 1, "a number in (0, 1], such as 1e-3"),
+    "failure_probability": (
+        lambda v: type(v) is not bool and 0 < v <= 1,
+        "a number in (0, 1], such as 1e-3",
+    ),
     "n": (lambda v: isinstance(v, Integral) and int(v) >= 1, "an integer >= 1, such as x0.size"),
+    "gradient_noise": (lambda v: type(v) is not bool and 0 <= v <= 1e50, "a finite number >= 0"),
     "decrease_available": (POSITIVE[0], f"{POSITIVE[1]}: f(x0) minus a lower bound of f"),
     "variance": (lambda v: v >= 0, "a finite number >= 0: sigma squared"),
     "friction": (lambda v: 0 <= v <= 1, "a number in [0, 1]"),

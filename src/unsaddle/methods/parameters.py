@@ -46,6 +46,9 @@ class Problem(NamedTuple):
     smoothness: float = 0.0  # l
     hessian_lipschitz: float = 0.0  # rho
     decrease_available: float = 0.0  # Delta_f
+    gradient_noise: float = 0.0  # |error| of a gradient
+    probe_radius: float = 0.0  # r
+    max_step: float = 0.0  # of descent and jump
     stochastic_smoothness: float = 0.0  # lt
     variance: float = 0.0  # sigma^2
     printed: bool = False  # whether a stochastic method is to be as printed
@@ -65,6 +68,9 @@ class Problem(NamedTuple):
             failure_probability=self.failure_probability,
             smoothness=self.smoothness,
             hessian_lipschitz=self.hessian_lipschitz,
+            gradient_noise=self.gradient_noise,
+            probe_radius=self.probe_radius,
+            max_step=self.max_step or inf,
         )
 
     def proof(self) -> krylov.Settings:
@@ -73,17 +79,11 @@ class Problem(NamedTuple):
 
     def finding(self) -> dict[str, Any]:
         """The words of one search for gamma: its eps is the one whose sqrt(rho eps) is gamma."""
-        words: dict[str, Any] = {
-            "smoothness": self.smoothness,
-            "hessian_lipschitz": self.hessian_lipschitz,
-            "tol": self.gamma**2 / self.hessian_lipschitz,
-            "n": self.n,
-        }
-        risk = self.failure_probability
-        if self.decrease_available:
-            whole: dict[str, Any] = {"decrease_available": self.decrease_available}
-            whole["failure_probability"] = risk
-            risk = theory.pgd_nc(**words, **whole).failure_probability
+        tol, risk = self.gamma**2 / self.hessian_lipschitz, self.failure_probability
+        words = self._replace(tol=tol).run()
+        if words["decrease_available"]:  # then a theorem says how sure one search has to be
+            risk = theory.pgd_nc(**words).failure_probability
+        del words["decrease_available"]
         return {**words, "failure_probability": min(risk, 1.0)}
 
     def run(self) -> dict[str, Any]:
@@ -102,6 +102,7 @@ class Problem(NamedTuple):
             "failure_probability": self.failure_probability,
             "smoothness": self.smoothness,
             "hessian_lipschitz": self.hessian_lipschitz,
+            "gradient_noise": self.gradient_noise,
         }
 
 
@@ -166,14 +167,9 @@ def neon_agd(q: Problem) -> Parameters:
 
 
 def _neon(q: Problem, accelerated: bool) -> Any:
-    found = neon_theory.neon(
-        smoothness=q.smoothness,
-        hessian_lipschitz=q.hessian_lipschitz,
-        curvature_tol=q.gamma,
-        failure_probability=q.finding()["failure_probability"],
-        n=q.n,
-        accelerated=accelerated,
-    )
+    words = q.finding()
+    del words["tol"]
+    found = neon_theory.neon(**words, curvature_tol=q.gamma, accelerated=accelerated)
     return neon.settings(**found._asdict(), **q.jump())
 
 
@@ -189,7 +185,8 @@ def _accelerated(found: Any) -> Any:
 
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
-    return _whole(q, q.tol, lbfgs.settings(), q.measured(), q.measured())
+    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise)
+    return _whole(q, q.tol, descent, q.measured(), q.measured())
 
 
 def agd_auto(q: Problem) -> Parameters:

@@ -1,52 +1,57 @@
 """Searches at points that somebody else finds: what ``certify`` and ``Escape`` run."""
 
+from collections.abc import Callable
 from typing import Any
 
-from unsaddle.core.kernel import Parameters, Solver, compose, then
+from unsaddle.core.kernel import Parameters, Part, Phase, Solver, compose, then
+from unsaddle.core.ops import Ops
+from unsaddle.core.phases import GO, START
 from unsaddle.descents import wrapped
+from unsaddle.descents.batches import BATCH_PHASES
 from unsaddle.descents.gd import gd
+from unsaddle.escapes.adaptive_anc import adaptive_anc
+from unsaddle.escapes.confirmed_jump import confirmed
 from unsaddle.escapes.never import never
-from unsaddle.escapes.proof import SEARCHES, proof, yielding
+from unsaddle.escapes.proof import SEARCHES, proof, without_dips, yielding
 from unsaddle.messages import nearest
 from unsaddle.methods.constants import check
 from unsaddle.methods.parameters import TUNING, Problem
 
 
-def search(method: str, n: int, noise: float = 0.0, **claim: Any) -> tuple[Solver, Parameters]:
-    """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters.
-
-    Args:
-        method: A name in ``SEARCHES``.
-        n: Number of variables.
-        noise: Relative error of a gradient, where it is above the roundoff.
-        **claim: ``failure_probability``, and ``curvature_tol``, ``smoothness`` and
-            ``hessian_lipschitz`` or None; the last two are lower bounds of what is measured.
-
-    Returns:
-        The phases, and the parameters.
-
-    Raises:
-        ValueError: If an argument is out of range; the message names it.
-    """
+def search(
+    method: str,  # a name in SEARCHES
+    n: int,  # number of variables
+    **claim: Any,  # the words of _problem; smoothness and hessian_lipschitz are lower bounds
+) -> tuple[Solver, Parameters]:
+    """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
     if method not in SEARCHES:
         raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
     problem = _problem(n, **claim)
-    settings = problem.measured()._replace(finest=TUNING.finest, noise=noise)
+    settings = problem.measured()._replace(finest=TUNING.finest)
     target = problem.curvature_tol, problem.failure_probability
-    parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)
-    if method == "lanczos":  # which adaptive ANC follows where the memory is full
-        return compose(gd, then(proof, yielding(SEARCHES["lanczos"]))), parameters._replace(
-            escape=settings
-        )
-    return compose(gd, then(never, SEARCHES[method])), parameters
+    whole = method == "lanczos"  # which adaptive ANC follows where the memory is full
+    escape = then(proof, yielding(SEARCHES[method])) if whole else then(never, SEARCHES[method])
+    own = settings if whole else never.settings()
+    return compose(gd, escape), Parameters(0.0, gd.settings(0.0), own, settings, *target)
 
 
-def around(patience: int, **claim: Any) -> Parameters:
-    """Give the parameters of a search around another optimiser, by the same words and ``tol``."""
-    problem = _problem(1, **claim)
+def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:
+    """Give the parameters of a search around another optimiser; ``tol`` may be "auto"."""
+    if isinstance(tol, str) and tol != "auto":
+        raise ValueError(f"tol must be a positive number or 'auto', got {tol!r}")
+    auto = tol == "auto"
+    problem = _problem(1, tol=wrapped.TUNING.small if auto else tol, **claim)
     settings = problem.measured()._replace(finest=wrapped.TUNING.finest, coarsest=1.0)
     target = problem.curvature_tol, problem.failure_probability
-    return Parameters(problem.tol, wrapped.Settings(patience), settings, None, *target)
+    descent = wrapped.Settings(patience, wrapped.TUNING.block * patience if auto else 0)
+    return Parameters(problem.tol, descent, settings, None, *target)
+
+
+def wrapping(start: Phase, go: Phase, memory: Callable[[Ops, Any], wrapped.Memory]) -> Solver:
+    """Give another optimiser, whose steps these phases are, with a search around it."""
+    phases: dict[int, Phase] = {**BATCH_PHASES, START: start, GO: go}
+    part = Part(phases, wrapped.Settings, memory)
+    return compose(part, confirmed(without_dips(adaptive_anc)))
 
 
 def _problem(n: int, **claim: Any) -> Problem:

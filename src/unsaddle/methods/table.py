@@ -2,13 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from math import inf
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from unsaddle import messages
 from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
 from unsaddle.descents.agd import agd
+from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
@@ -32,9 +33,11 @@ from unsaddle.methods.parameters import Problem, Theory
 SMOOTH = ("smoothness", "hessian_lipschitz")
 SAMPLED = (*SMOOTH, "stochastic_smoothness", "variance")
 PRESETS = {"practical": False, "printed": True}
+MOST = 1e50  # of a hyperparameter: its products are finite
 
 
-class Method(NamedTuple):
+@dataclass
+class Method:
     """One line of the table."""
 
     descent: Part
@@ -47,16 +50,20 @@ class Method(NamedTuple):
     rate: str
     source: str
 
-    @property
-    def solver(self) -> Solver:
-        """The phases of all parts, ready to run."""
-        escape = self.escape if self.proof is None else then(self.escape, self.proof)
-        return compose(self.descent, escape)
+    def __post_init__(self) -> None:
+        """Put the phases of all parts together, ready to run."""
+        proved = self.escape if self.proof is None else then(self.escape, self.proof)
+        self.solver = compose(self.descent, proved)
 
     @property
     def unproved(self) -> Solver:
         """The same without a proof, where samples are the caller's: nobody knows how many."""
         return compose(self.descent, self.escape)
+
+    def solver_for(self, n: int) -> Solver:
+        """The solver, without a proof that nothing leads to: Lanczos decides within n steps."""
+        decides = self.escape is lanczos and krylov.places(n) >= n
+        return self.unproved if decides else self.solver
 
     @property
     def options(self) -> list[str]:
@@ -67,22 +74,7 @@ class Method(NamedTuple):
     def from_theory(
         self, *, n: int, data: int = 0, **constants: Unpack[SampledConstants]
     ) -> Parameters:
-        """Give the parameters of theory for a function with the given constants.
-
-        With ``decrease_available`` a search of the paper's methods may fail with the probability
-        that their theorems grant it, without it with ``failure_probability``.
-
-        Args:
-            n: Number of variables.
-            data: Samples that there are in all, if they are given.
-            **constants: What is known of the function, and what is asked for.
-
-        Returns:
-            The parameters of the descent, of the escape and of the proof.
-
-        Raises:
-            ValueError: If a constant is missing or out of range; the message names it.
-        """
+        """Give the parameters of theory for n variables, and so many samples if they are data."""
         given = {**DEFAULTS, **constants}
         preset = given.pop("preset")
         if preset not in PRESETS:
@@ -93,6 +85,8 @@ class Method(NamedTuple):
         missing = [name for name in needed if name not in known]
         if missing:
             messages.require(missing, self.constants != SAMPLED)
+        if "max_step" in known and "max_step" not in self.descent.settings._fields:
+            raise ValueError("max_step goes with method 'auto', whose steps are not by theory")
         return self.theory(Problem(n=n, data=data, printed=PRESETS[preset], **check(known)))
 
 
@@ -160,6 +154,7 @@ STOCHASTIC: dict[str, Method] = {
     ),
 }
 # fmt: on
+AROUND = compose(external, then(lanczos, adaptive_anc))  # "auto" around the user's own descent
 
 
 def find(method: str) -> Method:
@@ -198,8 +193,8 @@ def _owners() -> dict[str, list[str]]:
 
 
 def override(parameters: Parameters, options: Mapping[str, Any]) -> Parameters:
-    """Replace single hyperparameters of the descent, the escape and its proof by name."""
-    descent, escape, proof = parameters.descent, parameters.escape, parameters.proof
+    """Replace single hyperparameters by name, if they are what they have to be."""
+    descent, escape = parameters.descent, parameters.escape
     owner = dict.fromkeys(escape._fields, escape) | dict.fromkeys(descent._fields, descent)
     for name in options:
         if name not in owner:
@@ -208,6 +203,12 @@ def override(parameters: Parameters, options: Mapping[str, Any]) -> Parameters:
     if "checks" in numbers and "quantile" not in numbers:
         checks, delta = int(numbers["checks"]), escape.failure_probability
         numbers["quantile"] = stochastic_theory.quantile(checks, delta)
+    return with_numbers(parameters, numbers)
+
+
+def with_numbers(parameters: Parameters, numbers: Mapping[str, float]) -> Parameters:
+    """Put numbers in place of hyperparameters of the descent, the escape and its proof."""
+    descent, escape, proof = parameters.descent, parameters.escape, parameters.proof
 
     def replaced(part: Any) -> Any:
         return part._replace(**{k: v for k, v in numbers.items() if k in part._fields})
@@ -219,17 +220,27 @@ def override(parameters: Parameters, options: Mapping[str, Any]) -> Parameters:
     )
 
 
+LENGTHS = ("radius", "step", "search_step", "length")
+SHARES = ("friction", "search_friction")
+
+
 def _number(name: str, value: Any, settings: Any) -> float:
     """Check one hyperparameter by what it means where it belongs."""
     kind, measured = type(settings).__annotations__[name], isinstance(settings, krylov.Settings)
     least = 2 if name == "checks" else 1
-    wants, holds = "a number >= 0", lambda v: v >= 0
+    wants, holds = "a number >= 0, at most 1e50", lambda v: 0 <= v <= MOST
     if kind is int:
-        wants, holds = f"a whole number >= {least}", lambda v: least <= v < inf and v == int(v)
+        wants, holds = f"a whole number >= {least}", lambda v: least <= v <= MOST and v == int(v)
+    elif name in LENGTHS:
+        wants, holds = "a number > 0, at most 1e50", lambda v: 0 < v <= MOST
+    elif name in SHARES:
+        wants, holds = "a number in [0, 1]", lambda v: 0 <= v <= 1
     elif measured and name == "enough":
         wants, holds = "a share of curvature_tol, at most 1", lambda v: 0 <= v <= 1
-    elif measured and name == "noise":
-        wants, holds = "a finite number >= 0, the share that is wrong", lambda v: 0 <= v < inf
+    elif name == "enough":
+        wants, holds = "a number >= 0; infinity: no direction is", lambda v: v >= 0
+    elif measured and name == "unit":
+        wants, holds = "a finite number >= 0, the share that is wrong", lambda v: 0 <= v <= MOST
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and holds(value)):
         raise ValueError(f"option {name} must be {wants}, got {value!r}")

@@ -2,9 +2,9 @@
 
 Sources: Zhang & Li (2021) for `nc_finding` to `sgd_nc`; Jin, Ge, Netrapalli, Kakade & Jordan (2017)
 for `pgd`; Jin, Netrapalli & Jordan (2018) for `pagd`; Jin, Netrapalli, Ge, Kakade & Jordan (2021)
-for `pgd_2021` and `psgd`; Kuczynski & Wozniakowski (1992) for `krylov_budget`. Arguments are
-keyword-only words, the common ones listed in `Finding` and `Run`; bodies use the symbols. A value
-out of range raises a ValueError that names it. Counts are rounded up to an int of at least 1.
+for `pgd_2021` and `psgd`. Arguments are keyword-only words, the common ones listed in `Finding` and
+`Run`; bodies use the symbols. A value out of range raises a ValueError that names it. Counts are
+rounded up to an int of at least 1.
 
 Differences from the papers; 3 and 4 leave a dependence on the units of f and x:
 
@@ -17,8 +17,7 @@ Differences from the papers; 3 and 4 leave a dependence on the units of f and x:
 5. `nc_finding`: none, but the proof loses a factor sqrt 2, it may fail with sqrt 2 delta_0.
 """
 
-from bisect import bisect_left
-from math import ceil, inf, isclose, log, log1p, pi, sqrt
+from math import ceil, inf, isclose, log, pi, sqrt
 from operator import itemgetter
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -290,60 +289,3 @@ def pagd(*, constant: float = 1, **run: Unpack[Run]) -> Pagd:
     radius = eps / (4 * ell) / (chi**5 * constant**8)
     energy = eps * sqrt(eps / rho) / (chi**5 * constant**7)
     return Pagd(*_momentum(ell, gamma, rho), steps, radius, ell / gamma, chi, energy)
-
-
-class KrylovBudget(NamedTuple):
-    """Numbers of Krylov vectors, one gradient difference each."""
-
-    lanczos: int
-    power: int
-
-
-@checked
-def krylov_budget(
-    *, smoothness: float, curvature_tol: float, failure_probability: float, n: int
-) -> KrylovBudget:
-    """Return after how many steps no Rayleigh quotient below -gamma / 2 means lambda_min >= -gamma.
-
-    The bounds of Kuczynski & Wozniakowski for l I - H, whose norm is at most 2 l, at the relative
-    error gamma / (4 l).
-    """
-    error = curvature_tol / (4 * smoothness)
-    lanczos = 0.5 + log(1.648 * sqrt(n) / failure_probability) / (2 * sqrt(error))
-    bar = failure_probability / sqrt(n)
-    power = 2 + bisect_left(
-        range(2, 2**62),
-        True,
-        key=lambda k: min(0.824, 0.354 / sqrt(error * (k - 1))) * (1 - error) ** (k - 0.5) <= bar,
-    )
-    return KrylovBudget(min(n, _steps(lanczos)), power)
-
-
-@checked
-def growth_budget(
-    *, smoothness: float, curvature_tol: float, failure_probability: float, n: int
-) -> int:
-    """Return when gradient descent of step 1 / l has certified lambda_min > -gamma, if >= 0."""
-    bar = sqrt(2 * n / pi) / failure_probability  # for (1 + gamma / l)^k, since |y_k| <= |y_0|
-    return _steps(log(bar) / log1p(curvature_tol / smoothness))
-
-
-@checked
-def accelerated_growth_budget(
-    *, step: float, friction: float, curvature_tol: float, failure_probability: float, n: int
-) -> int:
-    """Return when the accelerated recursion has certified lambda_min > -gamma, if >= 0.
-
-    The certificate sets s_x against |x_k|, s_z against |z_k|. Let eta <= 1 / l. Per eigendirection,
-    with h = eta lambda, a step adds -h^2 (1 - h) z^2 - (1 - (1 - theta)^2 (1 - h)) v^2 <= 0 to
-    h x^2 + v^2, so |x_k| <= |x_0| if v_0 = 0: it has fired when s_x reaches sqrt(2 n / pi) / delta,
-    one step after s_z or sooner. |z_k| <= sqrt(1 + eta l) |x_0| follows; measured: <= |x_0|.
-    The recursion is run, for at most 10^6 steps: that answer means at least as many.
-    """
-    bar = sqrt(2 * n / pi) / failure_probability
-    s_x, s_z, steps = 1.0, 1.0, 0
-    while s_x < bar and steps < 10**6:
-        s_x, before = (1 + step * curvature_tol) * s_z, s_x
-        s_z = s_x + (1 - friction) * (s_x - before)
-        steps += 1
-    return max(1, steps)

@@ -1,8 +1,6 @@
 """``certify`` and ``find_negative_curvature``: a search at one point, from any optimiser."""
 
 from collections.abc import Callable
-from math import inf
-from numbers import Real
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
@@ -12,7 +10,7 @@ from unsaddle.core.phases import PROVE
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.search import search
-from unsaddle.numpy.inputs import most, point, whole
+from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
@@ -27,7 +25,8 @@ def certify(
     seed: int = 0,
     max_gradients: int | None = None,
     *,
-    noise: float = 0.0,
+    gradient_noise: float | None = None,
+    probe_radius: float | None = None,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -38,8 +37,10 @@ def certify(
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
         max_gradients: The search stops before it takes more gradients than this.
-        noise: Relative error of a gradient, where it is above the roundoff:
-            ``|g_computed - g| <= noise * l * max(1, |x|)``, where l is the largest curvature.
+        gradient_noise: Length of a gradient's error, in the gradient's units, where it is more
+            than rounding; measured if not given.
+        probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
+            given.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -51,7 +52,8 @@ def certify(
         failure_probability=failure_probability,
         seed=seed,
         max_gradients=max_gradients,
-        noise=noise,
+        gradient_noise=gradient_noise,
+        probe_radius=probe_radius,
     )
 
 
@@ -65,7 +67,8 @@ def find_negative_curvature(
     seed: int = 0,
     max_gradients: int | None = None,
     *,
-    noise: float = 0.0,
+    gradient_noise: float | None = None,
+    probe_radius: float | None = None,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -78,27 +81,30 @@ def find_negative_curvature(
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
         max_gradients: The search stops before it takes more gradients than this.
-        noise: Relative error of a gradient, see ``certify``.
+        gradient_noise: Length of a gradient's error, see ``certify``.
+        probe_radius: Distance over which gradients are differenced, see ``certify``.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
 
     Raises:
-        ValueError: If an argument is out of range; the message names it.
         NotFiniteError: If the gradient is NaN or infinite.
         KeyboardInterrupt: If that came while searching.
     """
     whole("seed", seed)
-    if not (isinstance(noise, Real) and 0 <= noise < inf):
-        raise ValueError(f"noise must be a number >= 0, the error's share, got {noise!r}")
-    limit, x = most("max_gradients", max_gradients), point(x, "x")
-    claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
-    solver, p = search(method, x.size, float(noise), **claim)
+    limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
+    claim = {
+        "curvature_tol": curvature_tol,
+        "failure_probability": failure_probability,
+        "gradient_noise": gradient_noise,
+        "probe_radius": probe_radius,
+    }
+    solver, p = search(method, x.size, **claim)
     state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)
-    run = Run(solver, p, state, Oracle(None, grad, (), x, "grad"), limit)
+    run = Run(solver, p, state, Oracle(None, grad, x, limit=limit, name="grad"))
     outcome = run.go()
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
         raise NotFiniteError("grad returned NaN or infinity")
-    return certificate(read(ops, p, run.state, run.oracle.gradients), noise)
+    return certificate(read(ops, p, run.state, run.oracle.gradients))

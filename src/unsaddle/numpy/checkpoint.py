@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle.core.kernel import Parameters, State
-from unsaddle.core.records import fill, leaves, map_leaves
-from unsaddle.descents.external import external
-from unsaddle.methods.table import find
-from unsaddle.numpy.loop import Best
+from unsaddle.core.records import fill, leaves
+from unsaddle.methods.table import AROUND, find
 from unsaddle.numpy.ops import Vector, ops
+from unsaddle.numpy.oracle import Best
 
 
 class Checkpoint(NamedTuple):
@@ -91,21 +90,20 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
 def copied(tree: Any) -> Any:
     """Copy every vector of a record, and of every block of vectors what is in use."""
 
-    def copy(leaf: Any) -> Any:
+    def copy(_: str, leaf: Any) -> Any:
         if not isinstance(leaf, np.ndarray):
             return leaf
         return leaf.copy() if leaf.ndim == 1 else _block(len(leaf), leaf[: _used(leaf)])
 
-    return map_leaves(copy, tree)
+    return fill(tree, copy)
 
 
 def _form(entries: dict[str, Any]) -> Checkpoint:
     """Give a checkpoint of the form that a file holds."""
     method, x = str(entries["method"]), entries["state.x"]
-    chosen = find(method)
-    if method == "auto" and "state.descent.gradient" not in entries:
-        chosen = chosen._replace(descent=external)
-    blank = chosen.solver.start(ops, Parameters(0.0, None, None), x, 0)
+    own = method == "auto" and "state.descent.gradient" not in entries
+    solver = AROUND if own else find(method).solver
+    blank = solver.start(ops, Parameters(0.0, None, None), x, 0)
     gradient = x if "gradient" in entries else None
     best = Best(x, 0.0) if "best.x" in entries else None
     return Checkpoint(method, blank, 0.0, gradient, best=best)

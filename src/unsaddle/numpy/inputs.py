@@ -35,14 +35,13 @@ def point(x0: Any, name: str = "x0") -> Vector:
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
 
 
-def whole(name: str, number: Any, most: str = "") -> Any:
-    """Check a whole number >= 0."""
+def whole(name: str, number: Any, none: bool = False) -> Any:
+    """Check a whole number >= 0, or a budget, of which there may be ``none``."""
+    if none and number is None:
+        return inf
     fits = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
-    if not fits or float(number) < 0 or not float(number).is_integer():
-        raise ValueError(f"{name} must be a whole number >= 0{most}, got {number!r}")
+    size: Any = number if fits else -1
+    if not (0 <= size <= 1e100 and float(size).is_integer()):
+        expected = f"a whole number >= 0, at most 1e100{', or None' * none}"
+        raise ValueError(f"{name} must be {expected}, got {number!r}")
     return number
-
-
-def most(name: str, number: Any) -> float:
-    """Check a budget: a whole number, or None for none."""
-    return inf if number is None else whole(name, number, " or None")

@@ -1,20 +1,32 @@
 """One run on NumPy: a session, the user's function, and what was seen on the way.
 
-Budget, history, callbacks and the best point live here.
+History, callbacks and interrupts live here; the budget and the best point are the oracle's.
 """
 
+import signal
+import threading
 import zlib
 from array import array
 from collections.abc import Callable
 from math import inf, isfinite, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver, State
-from unsaddle.core.outcome import ENDS, Outcome, last_phase
-from unsaddle.core.phases import BEGIN, GRADIENT, START, VALUE, PhaseName, name_of
+from unsaddle.core.outcome import ENDS, EndError, Outcome
+from unsaddle.core.phases import (
+    BEGIN,
+    GRADIENT,
+    REPORT,
+    START,
+    VALUE,
+    PhaseName,
+    name_of,
+)
+from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -27,7 +39,6 @@ class Tuning(NamedTuple):
 
 
 TUNING = Tuning()
-REPORT = 1000  # a query for the result, after the run: the number is no phase's
 
 
 class History(NamedTuple):
@@ -41,13 +52,6 @@ class History(NamedTuple):
     """Norm of the gradient there; NaN where it was not asked for."""
 
 
-class Best(NamedTuple):
-    """The point of the lowest value seen, and that value."""
-
-    x: Vector
-    fun: float
-
-
 class Seen(NamedTuple):
     """A point that was queried, and what was seen there."""
 
@@ -57,17 +61,8 @@ class Seen(NamedTuple):
     norm: float = nan
 
 
-class EndError(Exception):
-    """The run is over, though no kernel says so: ``outcome`` says why."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        """Take the outcome."""
-        super().__init__(outcome.value)
-        self.outcome = outcome
-
-
-class Run:
-    """One run of a solver, from a state to its end."""
+class Run(Session[Vector]):
+    """One run of a solver, from a state to its end: a session that answers its own queries."""
 
     def __init__(
         self,
@@ -75,132 +70,116 @@ class Run:
         parameters: Parameters,
         state: State,
         oracle: Oracle,
-        limit: float = inf,  # on the gradients that the oracle may give in all
         callback: "Callable[[Run], None] | None" = None,  # StopIteration stops the run
         descend: Callable[[Vector], Vector] | None = None,  # the user's own descent
     ) -> None:
         """Prepare to run."""
-        self.ops = CachingOps()
-        self.session: Session[Vector] = Session(self.ops, solver, parameters, state)
-        self.parameters, self.oracle, self.limit = parameters, oracle, limit
-        self.callback, self.descend = callback, descend
-        self.phases, self.values, self.norms = array("h"), array("d"), array("d")
+        self.known = CachingOps(state.x)  # the operations, which know the last gradient
+        super().__init__(self.known, solver, parameters, state)
+        self.oracle, self.callback, self.descend = oracle, callback, descend
+        self.codes, self.values, self.norms = array("h"), array("d"), array("d")  # of all queries
         self.iterate = self.lowest = Seen(state.x.copy())  # the last, and that of the best point
-        self.best: Best | None = None
         self.iterations = 0
         self.earlier = 0  # gradients of the calls that this one goes on from
         self.begun = 0  # gradients of this call before the last search
+        self.interruptible = self.interrupted = False
         self._mark: int | None = None
-
-    def take_up(self, state: State, value: float, gradient: Vector | None) -> None:
-        """Go on from the state of an earlier run, with the last answers that it was given."""
-        session = self.session
-        session.state, session.value, session.gradient = state, value, gradient
-        self.iterate = Seen(state.x.copy())
-
-    @property
-    def state(self) -> State:
-        """Where the run is."""
-        return self.session.state
-
-    @property
-    def searched(self) -> int:
-        """Gradients of the last search."""
-        return self.oracle.gradients - self.begun
 
     def go(self) -> Outcome:
         """Run until a kernel ends it, or something else does; say how."""
+        restore = _hold_interrupts_back(self)
         try:
-            while self.step():
-                pass
+            try:
+                self._answer_all()
+            finally:
+                restore()
         except NotFiniteError:
             return Outcome.NOT_FINITE
         except KeyboardInterrupt:
             return Outcome.INTERRUPTED
         except EndError as end:
             return end.outcome
-        return ENDS[last_phase(self.ops, self.state.phase, self.state.stalled)]
+        return ENDS[last_phase(self.ops, self.parameters, self.state)]
 
-    def step(self) -> bool:
-        """Answer one query; say whether there was one."""
-        session = self.session
-        if self.descend is not None and session.state.phase == START:
-            session.state.x[:] = self.descend(session.state.x.copy())
-        query = session.ask()
-        if query is None:
-            return False
-        if query.searches:
-            self.begun = self.oracle.gradients
-        point = query.point.copy() if query.at_iterate else query.point
-        value, gradient = self.answer(point, query)
-        session.tell(value, gradient)
-        self.record(point, query, value, gradient)
-        if query.needs & GRADIENT:
-            self.iterations += 1
-            if not self.iterations % TUNING.lap:
-                self._check_progress()
-            if self.callback is not None:
-                self._call_back(self.callback)
-        return True
-
-    def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
-        """Ask the oracle at a point; whatever it says counts, also if it fails later."""
-        oracle, needs, value, gradient = self.oracle, query.needs, None, None
-        if oracle.gradients >= self.limit and oracle.costs_gradient(needs):
-            raise EndError(Outcome.BUDGET)
-        if needs & GRADIENT:
-            self.session.gradient = None
-            self.ops.give_back()
-        if oracle.together:
-            value, gradient = oracle.both(point)
-        elif needs & VALUE:
-            value = oracle.value(point)
-        if value is not None and -inf < value < (inf if self.best is None else self.best.fun):
-            self.best = Best(point, value)
-        if needs & GRADIENT and not oracle.together:
-            gradient = oracle.gradient(point)
-        if gradient is not None:
-            if self.callback is not None:
-                gradient = gradient.copy()  # the callback may call jac, which may reuse its array
-            self.ops.lend(gradient)
-        return value, gradient
-
-    def record(
-        self, point: Vector, query: Query, value: float | None, gradient: Vector | None
-    ) -> None:
-        """Take an answer into the history, and remember it if it is of the iterate."""
-        norm = nan if gradient is None else self.ops.norm(gradient)
-        if query.at_iterate:
-            self.iterate = Seen(point, value, gradient, norm)
-        if value is not None and self.best is not None and self.best.x is point:
-            self.lowest = Seen(point, value, gradient, norm)
-        self.phases.append(query.phase)
-        self.values.append(nan if value is None else value if isfinite(value) else inf)
-        self.norms.append(norm)
+    def _answer_all(self) -> None:
+        """Ask, query the function, tell, and take note, until there is nothing to ask."""
+        oracle, known = self.oracle, self.known
+        while True:
+            if self.descend is not None and self.state.phase == START:
+                self._descend(self.descend)
+            if (query := self.ask()) is None:
+                return
+            needs, here = query.needs, query.at_iterate
+            point = query.point.copy() if here else query.point
+            if needs & GRADIENT:
+                self.gradient = known.lent = None  # so that there is room for the next
+            if query.searches:
+                self.begun = oracle.gradients
+            self.interruptible = True
+            if self.interrupted:
+                signal.raise_signal(signal.SIGINT)
+            value, gradient = oracle.answer(point, query)
+            self.interruptible = False
+            norm = nan
+            if gradient is not None:
+                if self.callback is not None:
+                    gradient = gradient.copy()  # the callback may call jac, which may reuse it
+                norm = known.lend(gradient)
+            self.tell(value, gradient)
+            if here:
+                self.iterate = new(Seen, (point, value, gradient, norm))
+            if value is not None and oracle.lowest_at is point:
+                self.lowest = new(Seen, (point, value, gradient, norm))
+            self.codes.append(query.phase)
+            self.values.append(nan if value is None else value if isfinite(value) else inf)
+            self.norms.append(norm)
+            if needs & GRADIENT:
+                self.iterations += 1
+                if not self.iterations % TUNING.lap:
+                    self._check_progress()
+                if self.callback is not None:
+                    self._call_back(self.callback)
 
     def value_at(self, x: Vector) -> float:
         """Give the value at x, from memory where it was seen, else by one more query."""
-        for seen, value in (self.iterate[:2], self.best or (None, None)):
+        oracle = self.oracle
+        for seen, value in (self.iterate[:2], oracle.best or (None, None)):
             if seen is not None and value is not None and np.array_equal(seen, x):
                 return value
-        query, point = Query(x, VALUE, False, REPORT, False, 0, 1), x.copy()
-        value, gradient = self.answer(point, query)
+        if oracle.fun is None:
+            return nan
+        point = x.copy()
+        value, gradient = oracle.answer(point, Query(x, VALUE, False, REPORT, False, 0, 1))
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
-        self.record(point, query, value, gradient)
+        norm = nan if gradient is None else self.known.lend(gradient)
+        self.codes.append(REPORT)
+        self.values.append(value)
+        self.norms.append(norm)
+        if oracle.lowest_at is point:
+            self.lowest = Seen(point, value, gradient, norm)
         return value
 
     @property
     def history(self) -> History:
         """Every query so far."""
-        names = [*map(_name, self.phases)]
-        return History(np.array(names, np.str_), np.array(self.values), np.array(self.norms))
+        names = np.array([*map(name_of, self.codes)], np.str_)
+        return History(names, np.array(self.values), np.array(self.norms))
+
+    def _descend(self, descend: Callable[[Vector], Vector]) -> None:
+        """Let the user's own descent move x."""
+        self.interruptible = True
+        after = descend(self.state.x.copy())
+        self.interruptible = False
+        self.state.x[:] = after
 
     def _call_back(self, callback: "Callable[[Run], None]") -> None:
+        self.interruptible = True
         try:
             callback(self)
         except StopIteration as stop:
             raise EndError(Outcome.STOPPED) from stop
+        self.interruptible = False
 
     def _check_progress(self) -> None:
         """End a descent that goes round in floating point: x is as it was a lap ago."""
@@ -208,9 +187,33 @@ class Run:
         waits = state.phase >= BEGIN or state.tolerance < 0  # a search, or for its time
         mark = None if waits or state.phase < 0 else zlib.crc32(state.x.data)
         if mark is not None and mark == self._mark:
-            self.session.state = state._replace(phase=PhaseName.GIVE_UP)
+            self.state = state._replace(phase=PhaseName.GIVE_UP)
         self._mark = mark
 
 
-def _name(code: int) -> str:
-    return "report" if code == REPORT else name_of(code)
+def _hold_interrupts_back(run: Run) -> Callable[[], None]:
+    """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
+
+    One that comes elsewhere waits for the next query. Python handles signals in its main thread.
+
+    Returns:
+        What puts the handler back that there was, and lets through what came last.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    if not callable(handler):  # another thread, or not Python's to handle
+        return lambda: None
+
+    def hold_back(number: int, frame: Any) -> None:
+        run.interrupted = not run.interruptible
+        if run.interruptible:
+            handler(number, frame)
+
+    def restore() -> None:
+        if signal.getsignal(signal.SIGINT) is hold_back:
+            signal.signal(signal.SIGINT, handler)
+        if run.interrupted:
+            handler(signal.SIGINT, None)
+
+    signal.signal(signal.SIGINT, hold_back)
+    return restore

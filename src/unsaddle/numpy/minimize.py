@@ -1,6 +1,5 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
-import contextlib
 import functools
 import inspect
 import math
@@ -13,17 +12,16 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
-from unsaddle.descents.external import external
 from unsaddle.escapes import krylov
-from unsaddle.messages import ELSEWHERE, NO_FUNCTION, NOT_CALLED, refuse_words_of_scipy
+from unsaddle.messages import ELSEWHERE, NOT_CALLED, refuse_words_of_scipy
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
-from unsaddle.methods.table import STOCHASTIC, find, parameters_of
+from unsaddle.methods.table import AROUND, STOCHASTIC, find, parameters_of
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import most, point, whole
-from unsaddle.numpy.loop import Run
+from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
-from unsaddle.numpy.oracle import Oracle
-from unsaddle.numpy.result import conclude, interim
+from unsaddle.numpy.oracle import Oracle, TrialErrors
+from unsaddle.numpy.result import conclude
 from unsaddle.numpy.starts import Starts, from_many
 
 
@@ -41,6 +39,7 @@ def minimize(
     descent: Callable[[Vector], Any] | None = None,
     starts: Starts | None = None,
     state: Checkpoint | None = None,
+    trial_errors: TrialErrors | None = None,
     **given: Unpack[Given],
 ) -> OptimizeResult:
     """Find a point with a small gradient and no negative curvature to speak of.
@@ -64,6 +63,9 @@ def minimize(
             of about |x0|), the points, or a function that draws one from a generator (ten are
             drawn). The lowest certified run is returned, all are in ``runs``.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
+        trial_errors: Exceptions of fun and jac that make a trial point one of infinite value
+            instead of ending the run: a class, a tuple of classes, or a function that says of an
+            exception whether it is one. Anywhere else they end the run as ever.
         **given: Constants of the function and targets, see ``unsaddle.Constants``; and single
             hyperparameters of the method, in place of theory's.
 
@@ -80,10 +82,11 @@ def minimize(
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
         words = {"args": args, "method": method, "jac": jac, "callback": callback}
+        words["trial_errors"] = trial_errors
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         solve = functools.partial(minimize, fun, descent=descent, **words, **given)
         return from_many(solve, point(x0), starts, seed, max_gradients, delta)
-    start, chosen = point(x0), find(method)
+    start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a gradient that is known from samples only: "
@@ -92,29 +95,20 @@ def minimize(
     if descent is not None:
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")
-        chosen = chosen._replace(descent=external)
+        solver = AROUND
     parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
-    oracle = _oracle(fun, jac, args, start)
+    limit = whole("max_gradients", max_gradients, none=True)
+    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors)
     if oracle.noise:
         parameters = _noisy(parameters, oracle.noise)
-    begun = chosen.solver.start(ops, parameters, start, int(seed))
+    begun = solver.start(ops, parameters, start, int(seed))
+    call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
-    limit = most("max_gradients", max_gradients)
-    run = Run(chosen.solver, parameters, begun, oracle, limit, adapted(callback), descend)
+    run = Run(solver, parameters, begun, oracle, call, descend)
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
-    return carried_out(run, method, x0)
-
-
-def carried_out(run: Run, method: str, start: Any) -> OptimizeResult:
-    """Run to the end; an exception of the user's function has the result so far as ``unsaddle``."""
-    try:
-        return conclude(run, run.go(), method, start)
-    except Exception as error:
-        with contextlib.suppress(AttributeError):  # the user's exception may take none
-            error.unsaddle = interim(run, method, start)  # type: ignore[attr-defined]
-        raise
+    return conclude(run, method, x0)
 
 
 def scipy_method(
@@ -158,23 +152,14 @@ def scipy_method(
     return solve
 
 
-def _oracle(fun: Any, jac: Any, args: Any, x0: Vector) -> Oracle:
-    """Check the functions that a caller passed, and put a guard around them."""
-    if fun is None:
-        raise TypeError(NO_FUNCTION)
-    if callable(args) or isinstance(args, str):
-        raise TypeError(f"args must be a tuple, got {args!r}: pass jac=... and method=... by name")
-    return Oracle(fun, jac, args if isinstance(args, tuple) else (args,), x0)
-
-
 def _noisy(parameters: Parameters, noise: float) -> Parameters:
     """Tell a search that can use it how far the gradient is to be trusted."""
     if not isinstance(parameters.escape, krylov.Settings):
         raise TypeError(
             "jac is missing: this method needs the gradient; for numerical ones use method='auto'"
         )
-    escape = parameters.escape._replace(noise=max(noise, parameters.escape.noise))
-    proof = None if parameters.proof is None else parameters.proof._replace(noise=escape.noise)
+    escape = parameters.escape._replace(unit=max(noise, parameters.escape.unit))
+    proof = None if parameters.proof is None else parameters.proof._replace(unit=escape.unit)
     return parameters._replace(escape=escape, proof=proof)
 
 
@@ -216,9 +201,11 @@ def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
             f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
         )
     _same_promise(run, checkpoint)
-    run.take_up(copied(checkpoint.state), checkpoint.value, copied(checkpoint.gradient))
+    run.state, run.value = copied(checkpoint.state), checkpoint.value
+    run.gradient, run.iterate = copied(checkpoint.gradient), Seen(run.state.x.copy())
     run.earlier, run.begun = checkpoint.gradients, -checkpoint.searched
-    run.best = copied(checkpoint.best)
+    if checkpoint.best is not None:
+        run.oracle.lowest_at, run.oracle.lowest = copied(checkpoint.best)
 
 
 def _same_promise(run: Run, checkpoint: Checkpoint) -> None:
@@ -238,10 +225,8 @@ def _same_promise(run: Run, checkpoint: Checkpoint) -> None:
             )
 
 
-def adapted(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None:
+def adapted(callback: Callable[..., Any]) -> Callable[[Run], None]:
     """Call either kind of SciPy callback: ``callback(xk)`` or ``callback(intermediate_result)``."""
-    if callback is None:
-        return None
     if not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
     try:
@@ -252,7 +237,7 @@ def adapted(callback: Callable[..., Any] | None) -> Callable[[Run], None] | None
     def call(run: Run) -> None:
         x = run.state.x.copy()
         if modern:
-            seen = (run.iterate[:2], run.best or (x, None))
+            seen = (run.iterate[:2], run.oracle.best or (x, None))
             known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
             fun = known[0] if known else math.nan
             callback(intermediate_result=OptimizeResult(x=x, fun=fun, nit=run.iterations))

@@ -2,20 +2,18 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from unsaddle.core.ops import Operations
-from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
+from unsaddle.core.eager import EagerOps
+from unsaddle.core.ops import OWN_STREAM, Operations
 
 Vector = NDArray[np.floating]
 Block = Vector  # of two dimensions, a vector in every row
 Row = Vector
-T = TypeVar("T")
-C = TypeVar("C")
 
 
 def _blas(name: str) -> dict[int, Callable[..., Any]]:
@@ -29,12 +27,8 @@ _ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
 _TINY = {8: 2.0**-1022, 4: 2.0**-126}
 
 
-class NumpyOps:
+class NumpyOps(EagerOps):
     """The operations of :class:`unsaddle.core.ops.Operations` on NumPy arrays."""
-
-    sqrt = staticmethod(math.sqrt)
-    log = staticmethod(math.log)
-    maximum = staticmethod(max)
 
     def dot(self, x: Vector, y: Vector) -> float:
         """Inner product."""
@@ -67,14 +61,6 @@ class NumpyOps:
     def retain(self, gradient: Vector) -> Vector:
         """A copy: a gradient is lent until the next query only."""
         return gradient.copy()
-
-    def switch(self, condition: bool, x: Vector, y: Vector) -> Vector:
-        """The vector x where the condition holds, else y."""
-        return x if condition else y
-
-    def where(self, condition: bool, a: T, b: T) -> T:
-        """The scalar a where the condition holds, else b."""
-        return a if condition else b
 
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
@@ -127,72 +113,52 @@ class NumpyOps:
         """A row of so many scalars, all zero."""
         return np.zeros(count, like.dtype)
 
-    def set_scalar(self, row: Row, i: int, a: float) -> Row:
-        """The row with a in place i; consumes the row."""
-        row[i] = a
-        return row
-
-    def get_scalar(self, row: Row, i: int) -> float:
-        """The scalar in place i."""
-        return row.item(i)
-
-    def repeat(self, count: int, body: Callable[[int, C], C], carry: C) -> C:
-        """carry <- body(j, carry) for j = 0, ..., count - 1."""
-        for j in range(count):
-            carry = body(j, carry)
-        return carry
-
-    def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: int) -> float:
-        """Gershgorin's bound by the first rows of a tridiagonal matrix; zero without rows."""
-        return gershgorin_bound(diagonal, offdiagonal, count)
-
-    def ritz(self, diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
-        """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-        return lowest_eigenpair(diagonal, offdiagonal, count)
-
 
 class CachingOps(NumpyOps):
     """The operations for one run, which know the gradient that the user's function returned last.
 
     They compute its norm once and never write into it, as the user may have kept it. Whoever
-    answers the queries calls ``lend`` with every gradient before telling it.
+    answers the queries calls ``lend`` with every gradient before telling it. All vectors have one
+    precision, so that BLAS is looked up once.
     """
 
-    def __init__(self) -> None:
-        """Know no gradient yet."""
-        self._lent: Vector | None = None
+    def __init__(self, like: Vector) -> None:
+        """Take the precision of a vector, and know no gradient yet."""
+        self.dot = self._dot = _DOT[like.itemsize]
+        self._axpy, self._scal = _AXPY[like.itemsize], _SCAL[like.itemsize]
+        self.lent: Vector | None = None  # None lets go of it: there is room for the next
         self._norm = math.nan
 
     def lend(self, gradient: Vector) -> float:
         """|gradient|, which ``norm`` knows from now on."""
-        self._lent, self._norm = gradient, math.sqrt(_DOT[gradient.itemsize](gradient, gradient))
+        self.lent, self._norm = gradient, math.sqrt(self._dot(gradient, gradient))
         return self._norm
-
-    def give_back(self) -> None:
-        """Let go of the last gradient, so that there is room for the next."""
-        self._lent = None
 
     def norm(self, x: Vector) -> float:
         """Euclidean length, not computed again if it is known."""
-        return self._norm if x is self._lent else math.sqrt(_DOT[x.itemsize](x, x))
+        return self._norm if x is self.lent else math.sqrt(self._dot(x, x))
 
     def axpy(self, a: float, x: Vector, y: Vector) -> Vector:
         """y + a x, in y's storage unless that is the user's."""
-        return _AXPY[x.itemsize](x, y.copy() if y is self._lent else y, x.size, a)
+        return self._axpy(x, y.copy() if y is self.lent else y, x.size, a)
+
+    def add(self, x: Vector, a: float, y: Vector) -> Vector:
+        """x + a y, as a new vector."""
+        return self._axpy(y, x.copy(), x.size, a)
 
     def scale(self, a: float, x: Vector) -> Vector:
         """a x, in x's storage unless that is the user's."""
-        if x is self._lent:
+        if x is self.lent:
             x = x.copy()
-        return _SCAL[x.itemsize](a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
+        return self._scal(a, x) if x.ndim == 1 else np.multiply(x, a, out=x)
 
     def retain(self, gradient: Vector) -> Vector:
         """A copy if the storage is the user's."""
-        return gradient.copy() if gradient is self._lent else gradient
+        return gradient.copy() if gradient is self.lent else gradient
 
 
 def _stream(seed: int, episode: int, which: int) -> np.random.Generator:
-    return np.random.default_rng((seed, episode, which))
+    return np.random.default_rng((OWN_STREAM, seed, episode, which))
 
 
 ops = NumpyOps()

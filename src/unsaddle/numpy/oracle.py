@@ -2,131 +2,189 @@
 
 import zlib
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unsaddle.core.phases import BOTH, GRADIENT, VALUE
+from unsaddle.core.outcome import EndError, Outcome
+from unsaddle.core.phases import GRADIENT, TRIAL, VALUE
+from unsaddle.core.session import Query
+from unsaddle.messages import NO_FUNCTION
 from unsaddle.numpy import differences
 from unsaddle.numpy.ops import Vector
 
+TrialErrors = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], Any]
+
+
+class Best(NamedTuple):
+    """The point of the lowest value seen, and that value."""
+
+    x: Vector
+    fun: float
+
 
 class Oracle:
-    """Gives values and gradients at a point, and counts them."""
+    """Gives values and gradients at a point, counts them, and knows the lowest value."""
 
     def __init__(
         self,
         fun: Callable[..., Any] | None,  # None if only gradients are needed
         jac: Callable[..., Any] | bool | str | None,  # True if fun gives both; or a scheme
-        args: tuple[Any, ...],  # further ones, of both
         x0: Vector,  # for its shape and precision
+        args: Any = (),  # further ones, of both
+        limit: float = inf,  # on the gradients to give
         name: str = "jac",  # what the user calls the gradient
+        trial_errors: "TrialErrors | None" = None,  # that only spoil a trial
     ) -> None:
         """Take the function apart, without calling it."""
+        if fun is None and name == "jac":
+            raise TypeError(NO_FUNCTION)
         if fun is not None and not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+        if callable(args) or isinstance(args, str):
+            raise TypeError(
+                f"args must be a tuple, got {args!r}: pass jac=... and method=... by name"
+            )
         scheme = jac if isinstance(jac, str) else "3-point" if jac is None or jac is False else ""
-        self.scheme = scheme if fun is not None and scheme in differences.SCHEMES else ""
-        self.noise = differences.relative_error(self.scheme, x0) if self.scheme else 0.0
-        if not (callable(jac) or self.scheme or (fun is not None and jac is True)):
+        numerical = fun is not None and scheme in differences.SCHEMES
+        if not (callable(jac) or numerical or (fun is not None and jac is True)):
             hint = "" if fun is None else ", True (fun gives both), '2-point', '3-point' or 'cs'"
             raise TypeError(
                 f"{name} must be callable{hint}, got {jac!r}; "
                 f"pass {name}=<function that returns the gradient>"
             )
-        self.name, self.together = name, jac is True
-        self.fun: Any = _with(args, fun)
-        self.jac: Any = _with(args, jac)
+        more = args if isinstance(args, tuple) else (args,)
+        self.fun: Any = (lambda x: fun(x, *more)) if fun is not None and more else fun
+        self.jac: Any = (lambda x: jac(x, *more)) if callable(jac) and more else jac
+        if numerical:
+            self.jac = partial(differences.gradient, self._of_difference, scheme)
+        self.noise = differences.relative_error(scheme, x0) if numerical else 0.0
+        self.spoils = None if trial_errors is None else _spoiling(trial_errors)
+        self.name, self.together, self.limit = name, jac is True, limit
         self.shape, self.dtype = x0.shape, x0.dtype
         self.values = self.gradients = 0
-        self._checked = 0
+        self.lowest, self.lowest_at = inf, x0  # of all values, and where that was
+        self._watched = 0  # the kinds of queries that there were before
 
-    def costs_gradient(self, needs: int) -> bool:
-        """Say whether a query takes a gradient: with jac=True every query does."""
-        return self.together or bool(needs & GRADIENT)
+    @property
+    def best(self) -> Best | None:
+        """The lowest value seen, if there was one."""
+        return None if self.lowest == inf else Best(self.lowest_at, self.lowest)
 
-    def both(self, point: Vector) -> tuple[float, Vector]:
-        """Give value and gradient of a function that returns both."""
-        self.values += 1
-        self.gradients += 1
-        first = not self._checked
-        answer = self._first_call(self.fun, point, BOTH) if first else self.fun(point)
-        if not isinstance(answer, tuple | list) or len(answer) != 2:
-            raise TypeError(
-                "fun must return (value, gradient) because jac=True, "
-                f"got {type(answer).__name__}; pass jac=<function> if fun returns the value only"
-            )
-        return self._as_value(answer[0]), self._as_gradient(answer[1])
+    def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
+        """Give what a query needs, and what comes with it; a gradient is only to be read."""
+        needs, value, gradient = query.needs, None, None
+        if self.gradients >= self.limit and (self.together or needs & GRADIENT):
+            raise EndError(Outcome.BUDGET)
+        if self.spoils is not None and needs & TRIAL:
+            return self._tried(point, query._replace(needs=needs & ~TRIAL))
+        if needs & ~self._watched:
+            return self._first(point, query)
+        if self.together:
+            return self._both(point)
+        if needs & VALUE:
+            self.values += 1
+            value = self._seen(self.fun(point), point)
+        if needs & GRADIENT:
+            self.gradients += 1
+            gradient = self.jac(point)
+            if (
+                type(gradient) is not np.ndarray
+                or gradient.dtype is not self.dtype
+                or gradient.shape != self.shape
+            ):
+                gradient = self._as_gradient(gradient)
+        return value, gradient
 
-    def value(self, point: Vector) -> float:
-        """Give the value at a point, which nobody else may change."""
-        self.values += 1
-        if self._checked & VALUE:
-            return self._as_value(self.fun(point))
-        return self._as_value(self._first_call(self.fun, point, VALUE))
+    def _tried(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
+        """Answer; a failure that only spoils the trial is an infinite value."""
+        try:
+            return self.answer(point, query)
+        except EndError:
+            raise
+        except Exception as error:
+            if self.spoils is None or not self.spoils(error):
+                raise
+            return inf, None
 
-    def gradient(self, point: Vector) -> Vector:
-        """Give the gradient at a point; the array may be the user's, so it is only to be read."""
-        self.gradients += 1
-        if self._checked & GRADIENT:
-            return self._as_gradient(self.jac(point))
-        if self.scheme:
-            return differences.gradient(self._counted, self.scheme, point)
-        return self._as_gradient(self._first_call(self.jac, point, GRADIENT))
-
-    def _counted(self, x: Any) -> Any:
-        """Give a value for a difference; a complex one as it comes."""
-        self.values += 1
-        answer = self.fun(x)
-        return answer if np.iscomplexobj(x) else self._as_value(answer)
-
-    def _first_call(self, function: Any, point: Vector, needs: int) -> Any:
-        """Call the user's function, and see that it leaves the point alone."""
-        before, self._checked = zlib.crc32(point.data), self._checked | needs
-        answer = function(point)
+    def _first(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
+        """Answer, and see that the user's function leaves the point alone."""
+        before, self._watched = zlib.crc32(point.data), self._watched | query.needs
+        answer = self.answer(point, query)
         if zlib.crc32(point.data) != before:
             who = self.name if self.fun is None else f"fun or {self.name}"
             raise ValueError(f"{who} changed its argument x in place; work on x.copy()")
         return answer
 
-    def _as_value(self, answer: Any) -> float:
-        if not isinstance(answer, float):
-            given = _array(answer)
-            if given is None or given.size != 1 or given.dtype.kind not in "fiu":
-                shape = "" if given is None or not given.ndim else f" of shape {given.shape}"
-                raise TypeError(
-                    f"fun must return one real number, got {type(answer).__name__}{shape}; "
-                    "return float(...), or pass jac=True if fun returns (value, gradient)"
-                )
-            answer = given.item()
-        return float(answer)
+    def _both(self, point: Vector) -> tuple[float, Vector]:
+        """Give value and gradient of a function that returns both."""
+        self.values += 1
+        self.gradients += 1
+        answer = self.fun(point)
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise TypeError(
+                "fun must return (value, gradient) because jac=True, "
+                f"got {type(answer).__name__}; pass jac=<function> if fun returns the value only"
+            )
+        return self._seen(answer[0], point), self._as_gradient(answer[1])
+
+    def _of_difference(self, x: Any) -> Any:
+        """Give a value for a difference; a complex one as it comes."""
+        self.values += 1
+        answer = self.fun(x)
+        return answer if np.iscomplexobj(x) else _as_value(answer)
+
+    def _seen(self, answer: Any, point: Vector) -> float:
+        """Give a value as a number; it counts from now on, whatever becomes of the gradient."""
+        value = float(answer) if isinstance(answer, float) else _as_value(answer)
+        if -inf < value < self.lowest:
+            self.lowest, self.lowest_at = value, point
+        return value
 
     def _as_gradient(self, answer: Any) -> Vector:
-        if type(answer) is np.ndarray and answer.dtype is self.dtype and answer.shape == self.shape:
-            return answer
-        given = _array(answer)
+        """Give a gradient as an array like x0."""
+        given, like = _array(answer), "x" if self.fun is None else "x0"
         if given is None or given.shape != self.shape:
             raise ValueError(
-                f"{self.name} must return an array of shape {self.shape} like "
-                f"{'x' if self.fun is None else 'x0'}, "
+                f"{self.name} must return an array of shape {self.shape} like {like}, "
                 f"got {_misshapen(answer, given, self.shape)}"
             )
-        self._check_precision(given.dtype)
+        if given.dtype.kind not in "fiu":
+            raise TypeError(f"{self.name} must return real numbers, got dtype {given.dtype}")
+        if given.dtype.kind == "f" and given.itemsize < self.dtype.itemsize:
+            raise TypeError(
+                f"{self.name} returned {given.dtype} for an x0 of {self.dtype}: the curvature would"
+                f" be measured in noise; pass x0.astype({given.dtype.name!r}), "
+                f"or return {self.dtype}"
+            )
         return given.astype(self.dtype, copy=False)
 
-    def _check_precision(self, dtype: np.dtype[Any]) -> None:
-        if dtype.kind not in "fiu":
-            raise TypeError(f"{self.name} must return real numbers, got dtype {dtype}")
-        if dtype.kind == "f" and dtype.itemsize < self.dtype.itemsize:
-            raise TypeError(
-                f"{self.name} returned {dtype} for an x0 of {self.dtype}: the curvature would be "
-                f"measured in noise; pass x0.astype({dtype.name!r}), or return {self.dtype}"
-            )
+
+def _spoiling(errors: Any) -> Callable[[Exception], Any]:
+    """Give a function that says whether an exception only spoils a trial."""
+    classes = errors if isinstance(errors, tuple) else (errors,)
+    if all(isinstance(each, type) and issubclass(each, Exception) for each in classes):
+        return lambda error: isinstance(error, classes)
+    if callable(errors) and not isinstance(errors, type):
+        return errors
+    raise TypeError(
+        "trial_errors must be an exception class, a tuple of them or a function of an exception, "
+        f"got {errors!r}; pass trial_errors=ArithmeticError, for instance"
+    )
 
 
-def _with(args: tuple[Any, ...], given: Any) -> Any:
-    """Give a function with its further arguments filled in."""
-    return (lambda x: given(x, *args)) if args and callable(given) else given
+def _as_value(answer: Any) -> float:
+    """Give a value as a Python number."""
+    given = _array(answer)
+    if given is None or given.size != 1 or given.dtype.kind not in "fiu":
+        shape = "" if given is None or not given.ndim else f" of shape {given.shape}"
+        raise TypeError(
+            f"fun must return one real number, got {type(answer).__name__}{shape}; "
+            "return float(...), or pass jac=True if fun returns (value, gradient)"
+        )
+    return float(given.item())
 
 
 def _array(answer: Any) -> Vector | None:

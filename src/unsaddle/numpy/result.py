@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
-from textwrap import fill
+from textwrap import fill as wrapped
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +12,17 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.evidence import evidence, read
-from unsaddle.core.kernel import State
-from unsaddle.core.outcome import STATUS, Outcome
+from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED
-from unsaddle.core.records import leaves, map_leaves
+from unsaddle.core.records import fill, leaves
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError
 from unsaddle.escapes import krylov
 from unsaddle.numpy.checkpoint import Checkpoint, copied
 from unsaddle.numpy.inputs import point
-from unsaddle.numpy.loop import Best, EndError, Run
+from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
+from unsaddle.numpy.oracle import Best
 
 IDLE = (
     "The gradient is {:.3g} long where descent has stopped: give it a smaller tolerance of its own."
@@ -64,7 +64,9 @@ class Result(OptimizeResult):
         """Give SciPy's list of fields, the long ones in brief."""
         once = {"message": str(self.message).replace(f" {self.certificate}", "")}
         fields = OptimizeResult({**self, **once})
-        brief = {name: fill(show(fields[name]), 80) for name, show in BRIEF.items() if name in self}
+        brief = {
+            name: wrapped(show(fields[name]), 80) for name, show in BRIEF.items() if name in self
+        }
         return repr(OptimizeResult({**fields, **brief}))
 
 
@@ -76,97 +78,97 @@ class End(NamedTuple):
     certificate: Certificate
 
 
-def conclude(run: Run, outcome: Outcome, method: str, start: Any) -> OptimizeResult:
+def conclude(run: Run, method: str, start: Any) -> OptimizeResult:
+    """Run to the end; an exception of the user's function has the result so far as ``unsaddle``."""
+    try:
+        end = _settled(run, run.go(), start)
+    except Exception as error:
+        at = _lowest(run, Outcome.INTERRUPTED, start)
+        with contextlib.suppress(AttributeError):  # the user's exception may take none
+            so_far = End(Outcome.INTERRUPTED, at, _undecided(run))
+            error.unsaddle = _result(run, method, start, so_far)  # type: ignore[attr-defined]
+        raise
+    return _result(run, method, start, end)
+
+
+def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     """Settle what the run has shown, and at which point."""
-    searched, x = run.searched, run.state.x.copy()
-    shown = certificate(read(ops, run.parameters, run.state, searched), _noise(run))
-    value = math.nan
+    settings, x, value = run.parameters.escape, run.state.x.copy(), math.nan
+    searched = run.oracle.gradients - run.begun
+    noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
+    shown = certificate(read(ops, run.parameters, run.state, searched), noise)
     if outcome not in CUT_SHORT:
         try:
             value = run.value_at(x)
         except NotFiniteError:
             outcome = Outcome.NOT_FINITE
-        except (EndError, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            outcome, shown = Outcome.INTERRUPTED, _undecided(run)
+        except EndError:  # with jac=True a value takes a gradient, and there is none left
             pass
-    at = Best(x, value)
+    at, best = Best(x, value), run.oracle.best
     if outcome in (*CUT_SHORT, Outcome.UNBOUNDED):
         at = _lowest(run, outcome, start)
-    elif outcome is Outcome.STALLED and run.best is not None and run.best.fun < value:
-        fell = value - run.best.fun > visible_change(ops, x, value, value)
-        at = copied(run.best) if fell else at
+    elif outcome is Outcome.STALLED and best is not None and best.fun < value:
+        explained = 4 * shown.gradient_noise * float(np.linalg.norm(x - best.x))
+        fell = value - best.fun > max(visible_change(ops, x, value, value), explained)
+        at = copied(best) if fell else at
     if outcome is Outcome.NOT_FINITE or not np.array_equal(at.x, x):
-        shown = undecided(run)  # what was shown is not of this point
+        shown = _undecided(run)  # what was shown is not of this point
     run.begun = run.oracle.gradients - searched  # reporting is no part of a search
-    return _result(run, method, start, End(outcome, at, shown))
+    return End(outcome, at, shown)
 
 
-def _noise(run: Run) -> float:
-    """Give the relative error of a gradient that the search has counted with, or zero."""
-    settings = run.parameters.escape
-    return settings.noise if isinstance(settings, krylov.Settings) else 0.0
-
-
-def interim(run: Run, method: str, start: Any) -> OptimizeResult:
-    """Give what there is so far, without another call of the user's function."""
-    at = _lowest(run, Outcome.INTERRUPTED, start)
-    return _result(run, method, start, End(Outcome.INTERRUPTED, at, undecided(run)))
-
-
-def undecided(run: Run) -> Certificate:
+def _undecided(run: Run) -> Certificate:
     """Give the certificate of a run that has shown nothing of the second order."""
     gamma = run.parameters.curvature_tol or math.nan
     return Certificate(None, gamma, 1.0, math.nan, None, 0, "")
 
 
 def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
+    """Write down where a run ended, what that shows, and what it has cost."""
     outcome, (x, value), shown = end
-    shown = _with_share(run, shown, x, value)
-    best = run.best if run.best is not None and not run.best.fun > value else end.at
-    jac = _gradient(run, x)
-    said = str(shown) if shown.holds is not None else ""
-    says = (outcome.value, said, _advice(run, start, outcome, x))
+    oracle, note = run.oracle, shown.note
+    if oracle.noise and shown.holds is not None:
+        error = oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
+        beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
+        note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
+    share = shown.gradients / max(run.earlier + oracle.gradients, 1)
+    shown = dataclasses.replace(shown, share=share, note=note)
+    jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
     return Result(
         x=x,
         fun=value,
         jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
         success=outcome is Outcome.CERTIFIED,
         status=STATUS[outcome],
-        message=" ".join(filter(None, says)),
-        nfev=run.oracle.values,
-        njev=run.oracle.gradients,
+        message=" ".join(filter(None, (outcome.value, said, _advice(run, start, outcome, x)))),
+        nfev=oracle.values,
+        njev=oracle.gradients,
         nit=run.iterations,
         outcome=outcome,
         certificate=shown,
         history=run.history,
-        best=best,
+        best=end.at if oracle.best is None or oracle.best.fun > value else oracle.best,
         parameters=run.parameters,
         state=_checkpoint(run, method),
     )
 
 
-def _with_share(run: Run, shown: Certificate, x: Vector, value: float) -> Certificate:
-    """Say what the search has cost, and how far a numerical gradient is to be trusted."""
-    share = shown.gradients / max(run.earlier + run.oracle.gradients, 1)
-    note = shown.note
-    if run.oracle.noise and shown.holds is not None:
-        error = run.oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
-        beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
-        note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
-    return dataclasses.replace(shown, share=share, note=note)
-
-
 def _checkpoint(run: Run, method: str) -> Checkpoint:
     """Keep what another call needs to go on; of a certified run nothing but where it ended."""
-    state, session, p = run.state, run.session, run.parameters
-    over, certified = state.phase < 0, state.phase == CERTIFIED
+    state, p, oracle = run.state, run.parameters, run.oracle
+    certified = state.phase == CERTIFIED
+    if certified:  # it needs its blocks of vectors no more
+        state = fill(state, lambda _, leaf: leaf[:0].copy() if np.ndim(leaf) > 1 else leaf)
     return Checkpoint(
         method=method,
-        state=_without_blocks(state) if certified else state,
-        value=session.value,
-        gradient=None if over or session.gradient is None else session.gradient.copy(),
-        gradients=run.earlier + run.oracle.gradients,
-        searched=run.searched,
-        best=None if run.best is None or certified else copied(run.best),
+        state=state,
+        value=run.value,
+        gradient=None if state.phase < 0 or run.gradient is None else run.gradient.copy(),
+        gradients=run.earlier + oracle.gradients,
+        searched=oracle.gradients - run.begun,
+        best=None if oracle.best is None or certified else copied(oracle.best),
         tol=p.tolerance,
         curvature_tol=p.curvature_tol,
         failure_probability=p.failure_probability,
@@ -185,20 +187,11 @@ def _gradient(run: Run, x: Vector) -> Vector | None:
     return next((g for at, g in known if np.array_equal(at, x)), None)
 
 
-def _without_blocks(state: State) -> State:
-    """Let go of all blocks of vectors, which a run that is certified does not need again."""
-
-    def shed(leaf: Any) -> Any:
-        return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
-
-    return map_leaves(shed, state)
-
-
 def _settings(parameters: Any) -> list[str]:
     """Write every setting as name=value, but for those that are zero: not given, or off."""
     own = parameters._replace(proof=None, proof_sample=0)
     known = {name.rpartition(".")[2]: leaf for name, leaf in leaves(own)}
-    return [f"{name}={leaf:.3g}" for name, leaf in known.items() if leaf]
+    return [f"{name}={leaf:.3g}" for name, leaf in known.items() if leaf and leaf < math.inf]
 
 
 def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
@@ -221,10 +214,10 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
 def _lowest(run: Run, outcome: Outcome, start: Any) -> Best:
     """Give the lowest point of a run cut short: of those with values, the iterate and x0."""
     iterate = run.iterate.x
-    futile = outcome is Outcome.NOT_FINITE and not run.phases  # x0 itself is not to be had
+    futile = outcome is Outcome.NOT_FINITE and not run.codes  # x0 itself is not to be had
     if not (futile or outcome is Outcome.INTERRUPTED or run.oracle.together):
-        run.limit = math.inf
+        run.oracle.limit = math.inf
         for x in (iterate, point(start)):
             with contextlib.suppress(NotFiniteError, KeyboardInterrupt):
                 run.value_at(x)
-    return copied(run.best or Best(iterate, math.nan))
+    return copied(run.oracle.best or Best(iterate, math.nan))

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unsaddle.core.session import NotFiniteError
+from unsaddle.core.outcome import EndError, Outcome
+from unsaddle.core.phases import GRADIENT, VALUE
+from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.oracle import Oracle
 
@@ -150,12 +152,15 @@ class Drawn:
 class SampledOracle(Oracle):
     """Gives the mean gradient over the sample in force; counts draws and gradients."""
 
-    def __init__(self, source: FiniteSum | Drawn, x0: Vector) -> None:
+    def __init__(
+        self, source: FiniteSum | Drawn, x0: Vector, seed: int = 0, limit: float = math.inf
+    ) -> None:
         """Take the source of samples, without drawing."""
-        super().__init__(None, source.grad, (), x0)
-        self.source, self.draws = source, 0
+        super().__init__(None, source.grad, x0, limit=limit, name="grad")
+        self.source, self.seed, self.draws = source, seed, 0
         self.key: tuple[int, int, int] | None = None
         self.batch: Any = None
+        self.trouble = ""  # what was not finite
         self._fresh = 0
 
     @property
@@ -169,9 +174,14 @@ class SampledOracle(Oracle):
             self.batch, self.key = self.source.draw(seed, first, size), (seed, first, size)
             self._fresh = size
 
-    def value(self, point: Vector) -> float:
-        """NaN: there are no values."""
-        return math.nan
+    def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
+        """Give the mean over the sample that a query wants; NaN for a value: there are none."""
+        if self.gradients + query.size > self.limit:
+            raise EndError(Outcome.BUDGET)
+        if not query.needs & GRADIENT:
+            return math.nan, None
+        self.use(self.seed, query.first, query.size)
+        return math.nan if query.needs & VALUE else None, self.gradient(point)
 
     def gradient(self, point: Vector) -> Vector:
         """Give the mean gradient at a point."""
@@ -180,11 +190,13 @@ class SampledOracle(Oracle):
         gradient = self._as_gradient(self.source.mean(point, self.batch))
         if not np.isfinite(gradient).all():
             where = self.source.culprit(point, self.batch)
-            raise NotFiniteError(f"grad returned NaN or infinity for {where}")
+            self.trouble = f"grad returned NaN or infinity for {where}"
+            raise NotFiniteError(self.trouble)
         return gradient
 
-    def examine(self, x: Vector, seed: int) -> None:
+    def examine(self, x: Vector) -> None:
         """See that samples are samples: they differ, can be had again, and matter."""
+        seed = self.seed + 1
         size = min(8, self.source.rows or 8)
         if isinstance(self.source, Drawn) and self.source.sampler is not None:
             once, twice, other = (self.source.draw(seed, k, size) for k in (0, 0, size))

@@ -2,24 +2,21 @@
 
 import dataclasses
 from collections.abc import Callable
-from math import nan
 from typing import Any, Unpack
 
 from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
 from unsaddle.core.outcome import STATUS, Outcome
-from unsaddle.core.phases import GRADIENT
-from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.messages import nearest
 from unsaddle.methods.constants import SampledGiven, spelled
 from unsaddle.methods.table import STOCHASTIC, parameters_of
 from unsaddle.numpy.checkpoint import Checkpoint
-from unsaddle.numpy.inputs import most, point, whole
-from unsaddle.numpy.loop import EndError, Run
-from unsaddle.numpy.minimize import adapted, carried_out, resume
-from unsaddle.numpy.ops import Vector, ops
-from unsaddle.numpy.result import CUT_SHORT
+from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.loop import Run
+from unsaddle.numpy.minimize import adapted, resume
+from unsaddle.numpy.ops import ops
+from unsaddle.numpy.result import CUT_SHORT, conclude
 from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 BATCHES = ("batch", "search_batch", "check_batch")
@@ -29,29 +26,6 @@ WORDS = {  # of an outcome's sentence, where gradients are known from samples
         "hessian_lipschitz is off, or check_batch is too small to show the decrease"
     ),
 }
-
-
-class SampledRun(Run):
-    """A run whose queries are of samples, counted one by one."""
-
-    oracle: SampledOracle
-    trouble = ""  # what was not finite
-
-    def value_at(self, x: Vector) -> float:
-        """NaN: there are no values."""
-        return nan
-
-    def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
-        """Give the mean over the sample that a query wants."""
-        if self.oracle.gradients + query.size > self.limit:
-            raise EndError(Outcome.BUDGET)
-        if query.needs & GRADIENT:
-            self.oracle.use(self.state.seed, query.first, query.size)
-        try:
-            return super().answer(point, query)
-        except NotFiniteError as error:
-            self.trouble = str(error)
-            raise
 
 
 @spelled(tol=1e-2)
@@ -107,20 +81,21 @@ def minimize_stochastic(
     parameters = parameters_of(method, start.size, words, minimize_stochastic, {}, data)
     for name in [name for name in BATCHES if name in given]:
         source.check(int(given[name]))
-    whole("seed", seed)
-    limit, solver = most("max_samples", max_samples), STOCHASTIC[method].solver
-    begun, oracle = solver.start(ops, parameters, start, int(seed)), SampledOracle(source, start)
-    run = SampledRun(solver, parameters, begun, oracle, limit, adapted(callback))
+    seed, limit = int(whole("seed", seed)), whole("max_samples", max_samples, none=True)
+    oracle, solver = SampledOracle(source, start, seed, limit), STOCHASTIC[method].solver
+    call = None if callback is None else adapted(callback)
+    run = Run(solver, parameters, solver.start(ops, parameters, start, seed), oracle, call)
     if state is not None:
         resume(run, method, state)
+        oracle.seed = run.state.seed
     elif limit >= EXAMINED:
-        oracle.examine(start, int(seed) + 1)
-    return _judged(run, carried_out(run, method, start.copy()), float(words["tol"]))
+        oracle.examine(start)
+    return _judged(run, oracle, conclude(run, method, start.copy()), float(words["tol"]))
 
 
-def _judged(run: SampledRun, result: OptimizeResult, tol: float) -> OptimizeResult:
+def _judged(run: Run, oracle: SampledOracle, result: OptimizeResult, tol: float) -> OptimizeResult:
     """Say what a result over samples means for the function itself."""
-    result.ndraw = run.oracle.draws
+    result.ndraw = oracle.draws
     claim, proved = result.certificate, bool(run.state.proving)
     if result.outcome is Outcome.JUMP_FAILED:
         claim = dataclasses.replace(
@@ -130,7 +105,7 @@ def _judged(run: SampledRun, result: OptimizeResult, tol: float) -> OptimizeResu
             f"{run.parameters.escape.checks} minibatches.".strip(),
         )
     elif proved and result.outcome not in CUT_SHORT:
-        claim = _widened(run, claim)
+        claim = _widened(run, oracle, claim)
         if claim.holds and not claim.gradient_norm <= tol:
             claim = dataclasses.replace(
                 claim, holds=None, note=f"{claim.note} The gradient there is not within tol."
@@ -147,13 +122,13 @@ def _judged(run: SampledRun, result: OptimizeResult, tol: float) -> OptimizeResu
     for exact_word, sampled_word in WORDS.items():
         says = says.replace(exact_word, sampled_word)
     shown = str(claim) if proved or claim.holds is not None else ""
-    result.message = " ".join(filter(None, (says, shown, run.trouble)))
+    result.message = " ".join(filter(None, (says, shown, oracle.trouble)))
     return result
 
 
-def _widened(run: SampledRun, claim: Certificate) -> Certificate:
+def _widened(run: Run, oracle: SampledOracle, claim: Certificate) -> Certificate:
     """Turn a certificate over a fixed sample into one of the function that it was drawn from."""
-    exact, many = run.oracle.source.rows is not None, run.parameters.proof_sample
+    exact, many = oracle.source.rows is not None, run.parameters.proof_sample
     error = 0.0 if exact else run.parameters.curvature_tol
     curvature, gamma = claim.curvature + error, claim.curvature_tol + error
     holds = claim.holds

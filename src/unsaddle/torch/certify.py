@@ -3,20 +3,13 @@
 from collections.abc import Iterable
 
 from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.evidence import read
 from unsaddle.core.phases import PROVE
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.search import search
-from unsaddle.torch.inputs import (
-    check_closure,
-    check_parameters,
-    gradient_of,
-    listed,
-    whole,
-)
+from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, listed, whole
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import Closure
-from unsaddle.torch.session import ParameterSession, first_state
+from unsaddle.torch.session import ParameterSession
 
 
 @knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"]})
@@ -30,6 +23,8 @@ def certify(
     *,
     smoothness: float | None = None,  # l
     hessian_lipschitz: float | None = None,  # rho
+    gradient_noise: float | None = None,
+    probe_radius: float | None = None,
 ) -> Certificate:
     """Certify that the loss has no curvature below -curvature_tol at the parameters, or find it.
 
@@ -41,6 +36,9 @@ def certify(
         seed: All randomness is a function of it.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+        gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
+            not given.
+        probe_radius: Distance over which gradients are differenced; chosen if not given.
 
     Returns:
         The certificate; its direction, if any, is a list of tensors, one per parameter.
@@ -53,18 +51,25 @@ def certify(
     if not at:
         raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")
     check_parameters([{"params": at}])
-    claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
-    known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz}
-    solver, parameters = search("anc", ops.size(at), 0.0, **claim, **known)
-    state = first_state(at, solver, parameters, whole("seed", seed))._replace(phase=PROVE)
-    session, gradients = ParameterSession(at, solver, parameters, state), 0
+    solver, parameters = search(
+        "anc",
+        ops.size(at),
+        curvature_tol=curvature_tol,
+        failure_probability=failure_probability,
+        smoothness=smoothness,
+        hessian_lipschitz=hessian_lipschitz,
+        gradient_noise=gradient_noise,
+        probe_radius=probe_radius,
+    )
+    session, gradients = ParameterSession(at, solver, parameters, whole("seed", seed)), 0
+    session.state = session.state._replace(phase=PROVE)
     try:
         while session.ask() is not None:
             session.tell(gradient=_gradient(closure, at))
             gradients += 1
     finally:
         session.settle()
-    return certificate(read(ops, parameters, session.state, gradients))
+    return certificate(session.claim(gradients))
 
 
 def _gradient(closure: Closure, at: Vector) -> Vector:

@@ -1,17 +1,18 @@
 """``Escape`` around any torch optimiser."""
 
 import inspect
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
-from unsaddle.certificate import Certificate
-from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, iterate
+from unsaddle.certificate import Certificate, rounded_up
+from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.ops import Ops, Scalar
-from unsaddle.core.phases import CERTIFIED, GO, GRADIENT, START
+from unsaddle.core.phases import BEGIN, BOTH, CERTIFIED
 from unsaddle.core.session import Query
 from unsaddle.descents import wrapped
-from unsaddle.escapes.adaptive_anc import adaptive_anc
-from unsaddle.escapes.proof import without_dips
-from unsaddle.methods.search import around
+from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
+from unsaddle.escapes import confirmed_jump
+from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
 from unsaddle.torch.inputs import whole
 from unsaddle.torch.ops import Vector, ops, torch
@@ -23,8 +24,15 @@ COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they
     optim.SGD, optim.Adam, optim.NAdam, optim.RAdam, optim.Adamax, optim.Adagrad, optim.Adadelta,
     optim.RMSprop, optim.ASGD,
 )  # fmt: skip
-SEARCH = without_dips(adaptive_anc)
-QUIET = wrapped.Memory(inner=None, steps=0, armed=True)
+ONE_BATCH = (
+    "Minibatches differ: this is about one of them, and unsaddle.torch.certify with a closure over "
+    "all the data is about the loss."
+)
+REFUSED = (
+    "the gradient or the loss at the same parameters differs between two calls, so that a search "
+    "would compare different functions: pass a closure that computes the loss of one minibatch "
+    "however often it is called, opt.step(closure), without dropout or with a seed for it"
+)
 
 
 class Escape(SessionOptimizer):
@@ -33,11 +41,24 @@ class Escape(SessionOptimizer):
     Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
     ``patience`` steps, without once exceeding twice that in between, it searches for negative
     curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
-    loss is halved, and at last not taken: the parameters are then what they were, to the bit.
+    loss is halved, and at last not taken: the parameters are then what they were, to the bit. The
+    next search waits until the gradient has been above ``2 tol``.
+
+    With ``tol="auto"`` that is 1e-3, and a training on minibatches is searched too where it is
+    stuck: over ``5 * patience`` steps the mean gradient is lost in the noise of gradients, its
+    square at most 1.5 times what the noise of their mean is, and the loss does not fall by more
+    than two standard errors of the fitted line. Two minibatches at the same parameters must then
+    differ, and one that is asked twice must not. A search, all of whose gradients are of one
+    minibatch, is followed by a rest: one block, then two, four and so on while searches do not
+    lead to a jump.
+
+    Where the loss changes from step to step, a jump is kept only if the next minibatch curves down
+    along it too, and no certificate is given: a search knows one minibatch, not the loss.
+
     After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
-    place; otherwise it is kept. The next search waits until the gradient has been above
-    ``2 tol``. Every event is one line of the logger ``unsaddle``. A weight decay that the inner
-    optimiser adds to the gradient counts: gradient, jump and certificate are of the loss with it.
+    place; otherwise it is kept. Every event is one line of the logger ``unsaddle``. A weight decay
+    that the inner optimiser adds to the gradient counts: gradient, jump and certificate are of the
+    loss with it.
     """
 
     kept = (*SessionOptimizer.kept, "reset", "inner", "_asks")
@@ -46,7 +67,7 @@ class Escape(SessionOptimizer):
         self,
         inner: torch.optim.Optimizer,
         *,
-        tol: float = 1e-3,  # eps
+        tol: float | Literal["auto"] = "auto",  # eps
         patience: int = 10,
         curvature_tol: float | None = None,  # gamma
         failure_probability: float = 1e-3,  # delta
@@ -59,7 +80,7 @@ class Escape(SessionOptimizer):
 
         Args:
             inner: The optimiser to descend with.
-            tol: Gradient norm below which to search.
+            tol: Gradient norm below which to search; "auto" is 1e-3, or the noise of minibatches.
             patience: For how many steps it must have been below.
             curvature_tol: Curvature to certify. Default sqrt(rho tol), where rho is given or met,
                 and at least 1e-3 of the curvature that is met.
@@ -84,8 +105,8 @@ class Escape(SessionOptimizer):
                 "closure call (-loss).backward() and return -loss"
             )
         claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
-        known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz, "tol": tol}
-        parameters = around(whole("patience", patience, least=1), **claim, **known)
+        known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz}
+        parameters = around(whole("patience", patience, least=1), tol, **claim, **known)
         self.inner, self.reset = inner, reset
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
@@ -93,9 +114,8 @@ class Escape(SessionOptimizer):
         self.param_groups = inner.param_groups
 
     def _solver(self) -> Solver:
-        step = Phase(iterate, GRADIENT, self._descend)
-        descent = Part({START: step, GO: step}, wrapped.Settings, lambda ops, x: QUIET)
-        return compose(descent, SEARCH)
+        start, go = Phase(iterate, BOTH, self._start), Phase(iterate, BOTH, self._go)
+        return wrapping(start, go, wrapped.memory)
 
     @property
     def name(self) -> str:
@@ -103,25 +123,14 @@ class Escape(SessionOptimizer):
         return f"Escape({type(self.inner).__name__})"
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the state of both, tensors per parameter.
-
-        Returns:
-            A dictionary with the inner optimiser's under ``inner``.
-        """
+        """Give the state of both, the inner optimiser's under ``inner``."""
         packed = super().state_dict()
         shown = None if self.certificate is None else {**vars(self.certificate)}
         packed["param_groups"][0][saved.WORD] |= {"reset": self.reset, "certificate": shown}
         return {**packed, "inner": self.inner.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state, with the settings that are in it; load the model first.
-
-        Args:
-            state_dict: What ``state_dict`` gave.
-
-        Raises:
-            ValueError: If it is not of an Escape.
-        """
+        """Go on from a saved state, with the settings that are in it; load the model first."""
         numbers = saved.check(state_dict, self.name)
         if "inner" not in state_dict:
             raise ValueError("state_dict is not of an Escape: pass what its state_dict() returned")
@@ -135,18 +144,26 @@ class Escape(SessionOptimizer):
             ]
             self.certificate = Certificate(**{**shown, "direction": way})
 
-    def _descend(self, ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    def _start(self, ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        """Begin, or go on where a jump has led, unless that is to be confirmed first."""
+        if confirmed_jump.unconfirmed(ops, s, value):
+            return confirmed_jump.ask(ops, s, value)
+        if s.descent.jumped and self._session is not None:
+            super()._jumped(self._session)
+            if self.reset:
+                self.inner.state.clear()
+        return self._go(ops, p, wrapped.arrived(ops, p, s), value, gradient)
+
+    def _go(self, ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         """Descend by one step of the inner optimiser, unless it is time to search."""
-        norm = ops.norm(gradient)
-        quiet, due = wrapped.search_due(ops, p, s, norm)
-        if due:
-            log.info("search %d: gradient norm %.3g", s.episode + 1, norm)
-        elif self._asks:
+        begin = BEGIN if self._closure is not None else ASK_ONCE
+        after, steps = wrapped.search_due(ops, p, s, value, gradient, begin)
+        if steps and self._asks:
             with torch.enable_grad():
                 self.inner.step(self._closure)  # type: ignore[arg-type]
-        else:
+        elif steps:
             self.inner.step()
-        return wrapped.onward(ops, s._replace(descent=quiet), due)
+        return after
 
     def _require(self, query: Query, loss: Any) -> None:
         """Ask for a closure where the inner optimiser needs one."""
@@ -173,23 +190,46 @@ class Escape(SessionOptimizer):
     def _gradient(self) -> Vector | None:
         """g + wd x, at the parameters."""
         gradient, decay = super()._gradient(), self._decay()
-        if gradient is None or self._session is None:
-            return None
+        if gradient is None or self._session is None or not decay:
+            return gradient
         return [
             g.add(p, alpha=decay[p]) if p in decay else g
             for p, g in zip(self._session.at, gradient, strict=True)
         ]
 
     def _jumped(self, session: ParameterSession) -> None:
-        """Log a jump, and forget what the inner optimiser knew of another place."""
-        super()._jumped(session)
-        if self.reset:
-            self.inner.state.clear()
+        """Wait for what the next minibatch says of the jump."""
+
+    def _between(self, query: Query) -> bool:
+        """Say whether the next query is to be of another minibatch."""
+        return query.phase in NEXT_BATCH
+
+    def _advance(self) -> None:
+        """Go on to the next query, and log a search that begins."""
+        super()._advance()
+        if self._query is not None and self._query.searches and self._session is not None:
+            state = self._session.state
+            norm = ops.norm(state.escape.gradient)
+            log.info("search %d: gradient norm %.3g", state.episode, norm)
 
     def _end(self, session: ParameterSession) -> None:
         """Log what a search has shown, and go on with the inner optimiser."""
-        self.certificate = self._read(session)
-        word = "certified" if session.state.phase == CERTIFIED else "stay"
-        log.info("%s %d: %s", word, session.state.episode, self.certificate)
-        session.state = wrapped.descend_again(session.parameters, session.state)
+        state = session.state
+        if state.descent.refused:
+            self.certificate = None
+            log.warning("no search: %s", REFUSED)
+        else:
+            self.certificate = self._read(session)
+            word = "certified" if state.phase == CERTIFIED else "stay"
+            log.info("%s %d: %s", word, state.episode, self.certificate)
+        session.state = wrapped.descend_again(ops, session.parameters, state)
         self._advance()
+
+    def _read(self, session: ParameterSession) -> Certificate:
+        """Say what a search has shown; one of a minibatch proves nothing of the whole loss."""
+        shown = super()._read(session)
+        if not session.state.descent.noisy:
+            return shown
+        ruled_out = f"It has no curvature below -{rounded_up(shown.curvature_tol)}. "
+        note = f"{ONE_BATCH} {ruled_out if shown.holds else ''}{shown.note}"
+        return replace(shown, holds=None if shown.holds else shown.holds, note=note)

@@ -1,10 +1,10 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
-from math import inf
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
 
-from unsaddle.torch.ops import Vector, torch
+from unsaddle.torch.ops import Vector, ops, torch
 
 LARGEST = 1e38  # a precision has to reach this far
 
@@ -13,6 +13,11 @@ def check_parameters(groups: list[dict[str, Any]]) -> None:
     """Refuse parameters that no method can handle."""
     params = [p for group in groups for p in group["params"]]
     for p in params:
+        if hasattr(p, "device_mesh"):
+            raise TypeError(
+                "parameters must be whole on every rank, got a DTensor, as FSDP and tensor "
+                "parallelism make them: keep them whole with DistributedDataParallel"
+            )
         if not p.is_floating_point():
             hint = "; use torch.view_as_real" if p.is_complex() else ""
             raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
@@ -77,6 +82,25 @@ def gradient_of(params: Vector) -> Vector:
             "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
         )
     return gradient
+
+
+def check_ranks(loss: float, gradient: Vector) -> None:
+    """Refuse a loss or a gradient that the ranks of a process group do not share."""
+    ranks = torch.distributed
+    if not (ranks.is_available() and ranks.is_initialized() and ranks.get_world_size() > 1):
+        return
+    mine = [it if isfinite(it) else 0.0 for it in (loss, ops.norm(gradient))]
+    limits = torch.tensor([*mine, *(-it for it in mine)], dtype=torch.float64)
+    limits = limits.to(gradient[0].device)
+    ranks.all_reduce(limits, ranks.ReduceOp.MAX)
+    highs, lows = limits.view(2, 2).tolist()
+    for what, low, high in zip(("loss", "gradient norm"), lows, highs, strict=True):
+        if -low != high:
+            raise ValueError(
+                f"the {what} must be the same on every rank, got {-low:.6g} to {high:.6g}: average "
+                "the gradients with DistributedDataParallel, which shards no parameters, and the "
+                "loss after backward() with torch.distributed.all_reduce(loss, op=ReduceOp.AVG)"
+            )
 
 
 def whole(name: str, number: Any, least: int = 0) -> int:

@@ -1,5 +1,6 @@
 """Every line of the table of methods as a torch optimiser."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
@@ -8,19 +9,25 @@ from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import NEW, SAME, START
 from unsaddle.core.session import Query
 from unsaddle.messages import TRAINED
+from unsaddle.methods import table
 from unsaddle.methods.constants import Given, SampledGiven, spelled
-from unsaddle.methods.table import find, override, parameters_of
 from unsaddle.torch.inputs import counted, rate
 from unsaddle.torch.optimizer import SessionOptimizer
 from unsaddle.torch.session import ParameterSession
 
-TESTED_AT = 0.75  # of tol: where the descent of a stochastic method reports
+OPTIMISERS: dict[str, "type[Method]"] = {}
 
 
 class Method(SessionOptimizer):
     """A line of the table of methods, for torch."""
 
     method: ClassVar[str]
+    line: ClassVar[table.Method]
+
+    def __init_subclass__(cls, method: str = "") -> None:
+        """Enter an optimiser under the name of its line."""
+        if method:
+            cls.method, cls.line, OPTIMISERS[method] = method, table.find(method), cls
 
     @spelled()
     def __init__(
@@ -36,27 +43,18 @@ class Method(SessionOptimizer):
             **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
                 hyperparameters.
         """
-        groups, n = counted(params)
-        own = parameters_of(self.method, n, given, type(self), TRAINED)
-        self._take(groups, own, seed, lr)
+        self._take(params, seed, lr, given)
 
-    def _take(self, groups: Any, parameters: Parameters, seed: int, lr: float | None) -> None:
+    def _take(self, params: Any, seed: int, lr: float | None, given: Mapping[str, Any]) -> None:
         """Take the parameters over, with this step or with theory's."""
-        if lr is not None:
-            lr = rate("lr", lr)
-        if lr is not None and self._steps:
-            parameters = override(parameters, {"step": lr})
-        step = parameters.descent.step if self._steps else 1.0 if lr is None else lr
+        groups, n = counted(params)
+        parameters = table.parameters_of(self.method, n, given, type(self), TRAINED)
+        step = getattr(parameters.descent, "step", 1.0) if lr is None else rate("lr", lr)
         super().__init__(groups, {"lr": step}, parameters, seed)
-        self._current()
-
-    @property
-    def _steps(self) -> bool:
-        """Whether the descent has a step to set."""
-        return "step" in find(self.method).descent.settings._fields  # type: ignore[attr-defined]
+        self.parameters = self._current()
 
     def _solver(self) -> Solver:
-        return find(self.method).solver
+        return self.line.solver
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Take more parameters over, with no settings of their own."""
@@ -71,7 +69,7 @@ class Method(SessionOptimizer):
                 "for all parameters; set one lr"
             )
         (rate,), descent = rates, self.parameters.descent
-        if self._steps:
+        if "step" in descent._fields:
             return self.parameters._replace(descent=descent._replace(step=rate))
         if rate != 1:
             raise ValueError(
@@ -81,58 +79,40 @@ class Method(SessionOptimizer):
         return self.parameters
 
 
-class Auto(Method):
+class Auto(Method, method="auto"):
     """L-BFGS and Lanczos: nothing to know of the loss, which must be the same at every call."""
 
-    method = "auto"
 
-
-class AGDAuto(Method):
+class AGDAuto(Method, method="agd-auto"):
     """Parameter-free accelerated descent: nothing to know of the loss, and nothing to store."""
 
-    method = "agd-auto"
 
-
-class PGD(Method):
+class PGD(Method, method="pgd"):
     """Gradient descent with uniform perturbations: Jin et al. (2017)."""
 
-    method = "pgd"
 
-
-class PAGD(Method):
+class PAGD(Method, method="pagd"):
     """Accelerated gradient descent with uniform perturbations: Jin et al. (2018)."""
 
-    method = "pagd"
 
-
-class PGDNC(Method):
+class PGDNC(Method, method="pgd+nc"):
     """Gradient descent and negative curvature finding: Zhang & Li (2021), Algorithm 5."""
 
-    method = "pgd+nc"
 
-
-class ANCGD(Method):
+class ANCGD(Method, method="ancgd"):
     """Accelerated descent and negative curvature finding: Zhang & Li (2021), Algorithm 2."""
 
-    method = "ancgd"
 
-
-class NEON(Method):
+class NEON(Method, method="neon"):
     """Gradient descent and NEON: Xu, Jin & Yang (2018), our reconstruction."""
 
-    method = "neon"
 
-
-class NEONPlus(Method):
+class NEONPlus(Method, method="neon+"):
     """Accelerated descent and NEON+: Xu, Jin & Yang (2018), our reconstruction."""
 
-    method = "neon+"
 
-
-class AGDLanczos(Method):
+class AGDLanczos(Method, method="agd+lanczos"):
     """Accelerated descent and Lanczos."""
-
-    method = "agd+lanczos"
 
 
 class Sampled(Method):
@@ -151,12 +131,10 @@ class Sampled(Method):
             **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
                 hyperparameters.
         """
-        groups, n = counted(params)
-        own = parameters_of(self.method, n, {"tol": 1e-2, **given}, type(self), TRAINED)
-        self._take(groups, own, seed, lr)
+        self._take(params, seed, lr, {"tol": 1e-2, **given})
 
     def _solver(self) -> Solver:
-        return find(self.method).unproved
+        return self.line.unproved
 
     @property
     def batch_size(self) -> int:
@@ -186,28 +164,16 @@ class Sampled(Method):
     def _end(self, session: ParameterSession) -> None:
         """Say how sure a direction is that was tested on minibatches only."""
         super()._end(session)
-        shown, p = self._read(session), session.parameters
-        if self.outcome is Outcome.JUMP_FAILED:
-            interval = f"Upper end of Student's interval over {p.escape.checks} minibatches."
-            risk, note = p.escape.failure_probability, f"{shown.note} {interval}".strip()
-            self.certificate = replace(shown, failure_probability=risk, note=note)
+        shown, p = self.certificate, session.parameters.escape
+        if shown is not None and self.outcome is Outcome.JUMP_FAILED:
+            note = f"{shown.note} Upper end of Student's interval over {p.checks} minibatches."
+            risk = p.failure_probability
+            self.certificate = replace(shown, failure_probability=risk, note=note.strip())
 
 
-class SGDNC(Sampled):
+class SGDNC(Sampled, method="sgd+nc"):
     """SGD and stochastic negative curvature finding: Zhang & Li (2021), Algorithms 3 and 8."""
 
-    method = "sgd+nc"
 
-
-class PSGD(Sampled):
+class PSGD(Sampled, method="psgd"):
     """SGD with noise at every step: Jin et al. (2021). It never ends by itself."""
-
-    method = "psgd"
-
-
-OPTIMISERS: dict[str, type[Method]] = {
-    cls.method: cls
-    for cls in (
-        Auto, AGDAuto, PGD, PAGD, PGDNC, ANCGD, NEON, NEONPlus, AGDLanczos, SGDNC, PSGD
-    )
-}  # fmt: skip

@@ -1,52 +1,64 @@
 """Vectors as lists of torch tensors, updated in place through ``torch._foreach_*``.
 
-Scalars are Python floats: every ``dot`` waits for its result. Nothing is flattened: a block has a
-stack of places for each tensor. A row of scalars is a tensor in double precision on the CPU, where
-noise is drawn too, so that it does not depend on the device.
+The lists are as long as ``layout.py`` says: one tensor for each parameter, or for each precision.
+Scalars are Python floats: every ``dot`` waits for its result. A block has a stack of places for
+each tensor. A row of scalars is a NumPy array; noise is drawn on the CPU, so that it does not
+depend on the device.
 """
 # pyright: reportPrivateImportUsage=false
 
 import math
-from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 try:
     import torch
 except ImportError as error:
     raise ImportError("unsaddle.torch needs PyTorch: pip install 'unsaddle[torch]'") from error
 
-from unsaddle.core.ops import Operations
-from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
+from torch._utils import _flatten_dense_tensors
+
+from unsaddle.core.eager import EagerOps
+from unsaddle.core.ops import OWN_STREAM, Operations
 
 Vector = list[torch.Tensor]
 Block = Vector  # with one dimension more, the first, in every tensor
-Row = torch.Tensor
-T = TypeVar("T")
-C = TypeVar("C")
+Row = NDArray[np.float64]
 
 
-class TorchOps:
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    joined: int = 2**17  # numbers, 10^4 to 10^8: up to so many a copy costs less than many calls
+    aligned: int = 16  # numbers, 4 to 64: unaligned, dot takes two to five times as long
+
+
+TUNING = Tuning()
+
+
+class TorchOps(EagerOps):
     """The operations of :class:`unsaddle.core.ops.Operations` on lists of tensors."""
 
-    sqrt = staticmethod(math.sqrt)
-    log = staticmethod(math.log)
-    maximum = staticmethod(max)
-
     def dot(self, x: Vector, y: Vector) -> float:
-        """Inner product, summed over the tensors in double precision."""
-        parts = [torch.dot(_flat(u), _flat(v)).double() for u, v in zip(x, y, strict=True)]
-        return float(parts[0] if len(parts) == 1 else torch.stack(parts).sum())
+        """Inner product; those of large tensors are added up in double precision."""
+        if len(x) == 1:
+            return float(torch.dot(_flat(x[0]), _flat(y[0])))
+        if self.size(x) <= TUNING.joined:
+            one = _joined(x)
+            return float(torch.dot(one, one if y is x else _joined(y)))
+        parts = [torch.dot(_flat(u), _flat(v)) for u, v in zip(x, y, strict=True)]
+        return float(torch.stack(parts).double().sum())
 
     def norm(self, x: Vector | Row) -> float:
         """Euclidean length, of a vector or of a row."""
-        whole = [x] if isinstance(x, torch.Tensor) else x
-        return math.sqrt(self.dot(whole, whole))
+        return math.sqrt(x @ x if isinstance(x, np.ndarray) else self.dot(x, x))
 
     def axpy(self, a: float, x: Vector, y: Vector) -> Vector:
         """y + a x, in y's storage."""
-        torch._foreach_add_(y, x, alpha=a)
+        if a:
+            torch._foreach_add_(y, x, alpha=a)
         return y
 
     def scale(self, a: float, x: Vector) -> Vector:
@@ -75,19 +87,13 @@ class TorchOps:
         """A copy of the gradient: its storage is the parameters' ``grad``."""
         return [u.clone() for u in gradient]
 
-    def switch(self, condition: bool, x: Vector, y: Vector) -> Vector:
-        """The vector x where the condition holds, else y."""
-        return x if condition else y
-
-    def where(self, condition: bool, a: T, b: T) -> T:
-        """The scalar a where the condition holds, else b."""
-        return a if condition else b
-
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shapes and precisions, a function of (seed, episode)."""
         stream = _stream(seed, episode, 0)
         return [
-            torch.randn(u.shape, generator=stream, dtype=_fine(u.dtype)).to(u.device, u.dtype)
+            torch.randn(
+                u.shape, generator=stream, dtype=torch.promote_types(u.dtype, torch.float32)
+            ).to(u.device, u.dtype)
             for u in like
         ]
 
@@ -102,7 +108,7 @@ class TorchOps:
 
     def size(self, x: Vector) -> int:
         """How many numbers x has."""
-        return sum(u.numel() for u in x)
+        return sum(map(torch.numel, x))
 
     def roundoff(self, x: Vector) -> float:
         """Unit roundoff of the coarsest precision in x."""
@@ -114,7 +120,7 @@ class TorchOps:
 
     def vectors(self, x: Vector, count: int) -> Block:
         """A block of so many vectors like x, all zero."""
-        return [u.new_zeros((count, *u.shape)) for u in x]
+        return [_zeros(u, count) for u in x]
 
     def set_vector(self, block: Block, i: int, x: Vector) -> Block:
         """The block with x in place i; consumes the block."""
@@ -129,45 +135,21 @@ class TorchOps:
         """Inner products of x with the first vectors of a block, zero in the other places."""
         products = self.scalars(x, len(block[0]))
         for places, u in zip(block, x, strict=True):
-            matrix = places[:count].to(_fine(u.dtype)).reshape(count, -1)
-            products[:count] += (matrix @ _flat(u)).to(products)
+            products[:count] += (_fine(places[:count]).flatten(1) @ _flat(u)).cpu().numpy()
         return products
 
     def combine(self, block: Block, count: int, weights: Row) -> Vector:
         """Weighted sum of the first vectors of a block, as a new vector."""
-        combined = []
+        row, combined = torch.from_numpy(weights[:count]), []
         for places in block:
-            first = places[:count].to(_fine(places.dtype))
-            combined.append(torch.tensordot(weights[:count].to(first), first, 1).to(places.dtype))
+            first = _fine(places[:count])
+            total = row.to(first) @ first.flatten(1)
+            combined.append(total.to(places.dtype).view(places.shape[1:]))
         return combined
 
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
-        return torch.zeros(count, dtype=torch.float64)
-
-    def set_scalar(self, row: Row, i: int, a: float) -> Row:
-        """The row with a in place i; consumes the row."""
-        row[i] = a
-        return row
-
-    def get_scalar(self, row: Row, i: int) -> float:
-        """The scalar in place i."""
-        return float(row[i])
-
-    def repeat(self, count: int, body: Callable[[int, C], C], carry: C) -> C:
-        """carry <- body(j, carry) for j = 0, ..., count - 1."""
-        for j in range(count):
-            carry = body(j, carry)
-        return carry
-
-    def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: int) -> float:
-        """Gershgorin's bound by the first rows of a tridiagonal matrix; zero without rows."""
-        return gershgorin_bound(diagonal.numpy(), offdiagonal.numpy(), count)
-
-    def ritz(self, diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
-        """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-        value, weights = lowest_eigenpair(diagonal.numpy(), offdiagonal.numpy(), count)
-        return value, torch.from_numpy(weights)
+        return np.zeros(count)
 
 
 class CachingOps(TorchOps):
@@ -215,20 +197,39 @@ class PlacingOps(TorchOps):
 
     def add(self, x: Vector, a: float, y: Vector) -> Vector:
         """x + a y, in the target's storage."""
-        return self.axpy(a, y, self.assign(self.target, x))
+        for t, u, v in zip(self.target, x, y, strict=True):
+            torch.add(u, v, alpha=a, out=t)
+        return self.target
+
+
+def _joined(x: Vector) -> torch.Tensor:
+    return _fine(_flatten_dense_tensors(x))
 
 
 def _flat(u: torch.Tensor) -> torch.Tensor:
-    return u.to(_fine(u.dtype)).reshape(-1)
+    return _fine(u) if u.dim() == 1 else _fine(u).reshape(-1)
 
 
-def _fine(dtype: torch.dtype) -> torch.dtype:
-    return torch.promote_types(dtype, torch.float32)
+def _fine(u: torch.Tensor) -> torch.Tensor:
+    """u in single precision at least: sums in a coarser one mean little."""
+    return u.float() if u.dtype.itemsize < 4 else u
+
+
+def _zeros(like: torch.Tensor, count: int) -> torch.Tensor:
+    """Stacked zeros, each aligned, that take memory once they are written: few blocks are full."""
+    size = like.numel()
+    padded = count, -(-size // TUNING.aligned) * TUNING.aligned
+    if like.device.type == "cpu":
+        room = torch.from_numpy(np.zeros((padded[0], padded[1] * like.itemsize), np.uint8))
+        room = room.view(like.dtype)
+    else:
+        room = like.new_zeros(padded)
+    return room[:, :size].view(count, *like.shape)
 
 
 def _stream(seed: int, episode: int, which: int) -> torch.Generator:
-    word = int(np.random.SeedSequence((seed, episode, which)).generate_state(1, np.uint64)[0])
-    return torch.Generator().manual_seed(word >> 1)
+    entropy = np.random.SeedSequence((OWN_STREAM, seed, episode, which))
+    return torch.Generator().manual_seed(int(entropy.generate_state(1, np.uint64)[0]) >> 1)
 
 
 ops = TorchOps()

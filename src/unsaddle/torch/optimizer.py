@@ -8,18 +8,25 @@ that of its session; what is saved and copied is in ``saved.py``.
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import nan
 from typing import Any, ClassVar
 
 from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.evidence import read
+from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
-from unsaddle.core.outcome import ENDS, Outcome, last_phase
+from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of
 from unsaddle.core.session import Query
 from unsaddle.torch import saved
-from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, whole
+from unsaddle.torch.inputs import (
+    check_closure,
+    check_parameters,
+    check_ranks,
+    gradient_of,
+    whole,
+)
 from unsaddle.torch.ops import Vector, ops, torch
-from unsaddle.torch.session import ParameterSession, first_state
+from unsaddle.torch.session import ParameterSession
 
 Closure = Callable[[], Any]
 JUMPS = (PhaseName.JUMP, PhaseName.JUMP + PROOF)
@@ -49,10 +56,13 @@ class SessionOptimizer(torch.optim.Optimizer):
     def _prepare(self) -> None:
         """Make what cannot be copied."""
         self.solver = self._solver()
+        phases = self.solver.phases.values()
+        self.needs_value = any(phase.needs & VALUE for phase in phases)  # of step(loss=loss)
         self._session: ParameterSession | None = None  # none before the first gradient
         self._query: Query | None = None  # that waits for an answer
         self._closure: Closure | None = None
         self._loss: Any = None  # the last that a closure gave
+        self._shared = False  # whether all ranks, if there are several, have the same answers
 
     def _solver(self) -> Solver:
         """Give the method."""
@@ -67,11 +77,6 @@ class SessionOptimizer(torch.optim.Optimizer):
     def phase(self) -> str:
         """Name of the phase that waits for an answer, or that ended the run."""
         return name_of(START if self._session is None else self._session.state.phase)
-
-    @property
-    def needs_value(self) -> bool:
-        """Whether the method needs the loss: ``step(closure)`` or ``step(loss=loss)``."""
-        return any(phase.needs & VALUE for phase in self.solver.phases.values())
 
     @torch.no_grad()
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -123,7 +128,7 @@ class SessionOptimizer(torch.optim.Optimizer):
             return
         with torch.no_grad():
             probe = ops.copy(session.at)
-            ops.assign(session.at, session.state.x)
+            session.place(session.state.x)
         try:
             yield
         finally:
@@ -144,23 +149,16 @@ class SessionOptimizer(torch.optim.Optimizer):
         super().__setstate__(state)
         self._prepare()
         if run is not None:
-            self._resume(*run)
+            at, *known = run
+            self._resume(ParameterSession(at, self.solver, self.parameters, self.seed, *known))
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all that is needed to go on bit for bit, tensors per parameter.
-
-        Returns:
-            A dictionary of the form that every torch optimiser gives.
-        """
+        """Give all that is needed to go on bit for bit, as every torch optimiser does."""
         return saved.pack(self, super().state_dict())
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state, with the settings that are in it; load the model first.
-
-        Args:
-            state_dict: What ``state_dict`` gave, perhaps in another precision or on another device.
-        """
+        """Go on from a saved state, with the settings that are in it; load the model first."""
         saved.check(state_dict, self.name)
         super().load_state_dict(state_dict)
         numbers = self.param_groups[0].pop("unsaddle")
@@ -168,16 +166,15 @@ class SessionOptimizer(torch.optim.Optimizer):
         self.parameters = saved.parameters(self.parameters, numbers)
         self._session = self._query = self.outcome = self.certificate = None
         if "active" in numbers:
-            at, state = saved.unpack(self, numbers)
-            self._resume(at, state, numbers["value"])
-            if state.phase >= BEGIN and ops.roundoff(at) > numbers["roundoff"]:
-                self._begin(at)  # what a search can resolve is a matter of precision
+            self._resume(session := saved.unpack(self, numbers))
+            if session.state.phase >= BEGIN and ops.roundoff(session.at) > numbers["roundoff"]:
+                self._begin(session.at)  # what a search can resolve is a matter of precision
         self.state.clear()
 
     @torch.no_grad()
-    def _resume(self, at: Vector, state: Any, value: float) -> None:
-        """Go on from a state of before."""
-        self._session = ParameterSession(at, self.solver, self._current(), state, value)
+    def _resume(self, session: ParameterSession) -> None:
+        """Go on with a run."""
+        self._session, session.parameters = session, self._current()
         self._advance()
 
     def all_parameters(self) -> Vector:
@@ -197,9 +194,10 @@ class SessionOptimizer(torch.optim.Optimizer):
         if gradient is None or session is None or query is None:
             return
         self._require(query, loss)
-        value = None
-        if query.needs & VALUE:
-            value = float(loss.detach() if isinstance(loss, torch.Tensor) else loss) + self._extra()
+        if not self._shared:
+            check_ranks(_number(loss) if self.needs_value else 0.0, gradient)
+            self._shared = True
+        value = _number(loss) + self._extra() if query.needs & VALUE else None
         session.parameters = self._current()
         session.tell(value, gradient)
         self.queries += 1
@@ -219,15 +217,13 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _end(self, session: ParameterSession) -> None:
         """Take note of how a run ended."""
-        state = session.state
-        self.outcome = ENDS[last_phase(ops, state.phase, state.stalled)]
+        self.outcome = ENDS[last_phase(ops, session.parameters, session.state)]
         self.certificate = self._read(session)
 
     def _read(self, session: ParameterSession) -> Certificate:
         """Say what a run has shown of the curvature."""
         spent = self.queries - self._since
-        claim = read(ops, session.parameters, session.state, spent)
-        return certificate(claim, share=spent / max(1, self.queries))
+        return certificate(session.claim(spent), share=spent / max(1, self.queries))
 
     def _jumped(self, session: ParameterSession) -> None:
         """Log a jump."""
@@ -262,19 +258,18 @@ class SessionOptimizer(torch.optim.Optimizer):
     def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
         session, query = self._session, self._query
-        known = set() if session is None else {*session.at}
+        known = () if session is None else session.known
         moving = [
             p
             for p in self.all_parameters()
             if p.requires_grad and (p.grad is not None or p in known)
         ]
-        if all(p.grad is None for p in moving):
+        if not any(p.grad is not None for p in moving):
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
-        frozen = any(not p.requires_grad for p in known)
-        if session is None or frozen or not known.issuperset(moving):
+        if session is None or [*map(id, moving)] != [*map(id, session.at)]:
             session = self._begin(moving)
             if query is not None and not query.at_iterate:
                 self._ready = False  # the gradients are of a search that is no more: query again
@@ -284,12 +279,20 @@ class SessionOptimizer(torch.optim.Optimizer):
     def _begin(self, moving: Vector) -> ParameterSession:
         """Begin at the iterate, with these parameters."""
         check_parameters(self.param_groups)
-        counts, before = {}, self._session
+        before = self._session
         if before is not None:
             before.settle()
+        session = ParameterSession(moving, self.solver, self._current(), self.seed)
+        if before is not None:
             counts = {"episode": before.state.episode, "drawn": before.state.drawn}
-        parameters = self._current()
-        start = first_state(moving, self.solver, parameters, self.seed)._replace(**counts)
-        self._session = ParameterSession(moving, self.solver, parameters, start)
+            session.state = session.state._replace(**counts)
+        self._session = session
         self._advance()
-        return self._session
+        return session
+
+
+def _number(loss: Any) -> float:
+    """Give a loss as a number, NaN if there is none."""
+    if loss is None:
+        return nan
+    return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)

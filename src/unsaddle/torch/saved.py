@@ -1,12 +1,17 @@
-"""The state of a run in the form that every torch optimiser saves: tensors per parameter."""
+"""The state of a run in the form that every torch optimiser saves: tensors that a parameter owns.
+
+A flat vector belongs to the first parameter of its precision.
+"""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from unsaddle.core.kernel import Parameters, State
+import numpy as np
+
+from unsaddle.core.kernel import Parameters
 from unsaddle.core.records import fill, leaves
-from unsaddle.torch.ops import Vector, ops
-from unsaddle.torch.session import first_state
+from unsaddle.torch.ops import ops, torch
+from unsaddle.torch.session import ParameterSession
 
 if TYPE_CHECKING:
     from unsaddle.torch.optimizer import SessionOptimizer
@@ -22,30 +27,37 @@ def pack(opt: "SessionOptimizer", packed: dict[str, Any]) -> dict[str, Any]:
         "since": opt._since,
         "seed": opt.seed,
         "parameters": dict(leaves(opt.parameters)),
+        "owners": [],
     }
     session = opt._session
     if session is not None:
         order = {p: i for i, p in enumerate(opt.all_parameters())}
-        numbers["active"] = [order[p] for p in session.at]
-        numbers["roundoff"] = ops.roundoff(session.at)
-        numbers["value"] = session.value
+        owners = [order[p] for p in session.layout.owners]
+        numbers["active"], numbers["owners"] = [order[p] for p in session.at], owners
+        numbers["roundoff"], numbers["value"] = ops.roundoff(session.at), session.value
         packed["state"] = {i: {} for i in numbers["active"]}
         for name, leaf in leaves(session.state, "run"):
-            if not isinstance(leaf, list):
+            if leaf is session.at:
+                continue
+            if isinstance(leaf, list):
+                for i, part in zip(owners, leaf, strict=True):
+                    packed["state"][i][name] = part
+            elif isinstance(leaf, np.ndarray):
+                numbers[name] = torch.tensor(leaf)
+            else:
                 numbers[name] = int(leaf) if isinstance(leaf, IntEnum) else leaf
-            elif leaf is not session.at:
-                for p, part in zip(session.at, leaf, strict=True):
-                    packed["state"][order[p]][name] = part
     packed["param_groups"][0][WORD] = numbers
     return packed
 
 
 def check(state_dict: Any, name: str) -> dict[str, Any]:
     """Refuse what is not the saved state of such an optimiser."""
-    groups = state_dict.get("param_groups") if isinstance(state_dict, dict) else None
-    numbers = groups[0].get(WORD, {}) if groups and "state" in state_dict else {}
-    whose = numbers.get("optimiser")
-    if whose == name and "queries" in numbers:
+    try:
+        numbers, _ = state_dict["param_groups"][0][WORD], state_dict["state"]
+        whose = numbers["optimiser"]
+    except (IndexError, KeyError, TypeError):
+        numbers, whose = {}, None
+    if whose == name and {"queries", "owners"} <= {*numbers}:
         return numbers
     other = ", but of an earlier release" if whose == name else f", but of {whose}" if whose else ""
     raise ValueError(f"state_dict is not of {name}{other}: pass what its state_dict() returned")
@@ -56,15 +68,23 @@ def parameters(form: Parameters, numbers: dict[str, Any]) -> Parameters:
     return fill(form, lambda path, old: numbers["parameters"][path])
 
 
-def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> tuple[Vector, State]:
-    """Give the parameters that take part and the state of the run, once torch has loaded it."""
+def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> ParameterSession:
+    """Give the run, once torch has loaded its tensors."""
     params = opt.all_parameters()
     at = [params[i] for i in numbers["active"]]
+    session = ParameterSession(at, opt.solver, opt.parameters, opt.seed)
+    owners = session.layout.owners
+    if [*map(id, owners)] != [id(params[i]) for i in numbers["owners"]]:
+        raise ValueError(
+            "state_dict is of parameters some of which had another precision than the others: load "
+            "it into a model with the same mixture, or begin anew"
+        )
 
     def leaf(path: str, old: Any) -> Any:
         if not isinstance(old, list):
-            return numbers[path]
-        inside = all(path in opt.state[p] for p in at)
-        return [opt.state[p][path] for p in at] if inside else at
+            return numbers[path].cpu().numpy() if isinstance(old, np.ndarray) else numbers[path]
+        known = all(path in opt.state[p] for p in owners)  # else it is x, in the parameters
+        return [opt.state[p][path] for p in owners] if known else at
 
-    return at, fill(first_state(at, opt.solver, opt.parameters, opt.seed), leaf, "run")
+    session.state, session.value = fill(session.state, leaf, "run"), numbers["value"]
+    return session

@@ -1,43 +1,63 @@
-"""A run that lives in parameters: they hold the point of the query, and x wherever they can.
-
-A descent that queries at its iterate has x in the parameters themselves; x is copied out of their
-way for a probe only. Any other descent has x apart.
-"""
+"""A run that lives in parameters: they hold the point of the query."""
 
 from math import isfinite, nan
 
+from unsaddle.core.evidence import Claim, read
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
-from unsaddle.core.phases import GO, TRIAL
+from unsaddle.core.phases import TRIAL
 from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.torch.layout import Layout
 from unsaddle.torch.ops import CachingOps, PlacingOps, Vector, ops
+
+
+class RunOps(CachingOps):
+    """The operations of a run: noise is drawn parameter by parameter, however vectors lie."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Take the layout."""
+        super().__init__()
+        self._layout = layout
+
+    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+        """Standard normal vector, a function of (seed, episode)."""
+        return self._layout.join(super().noise(self._layout.at, seed, episode))
 
 
 class ParameterSession(Session[Vector]):
     """A session whose queries are where the parameters are."""
 
     def __init__(
-        self, at: Vector, solver: Solver, parameters: Parameters, state: State, value: float = nan
+        self,
+        at: Vector,
+        solver: Solver,
+        parameters: Parameters,
+        seed: int,
+        state: State | None = None,  # to go on from
+        value: float = nan,
     ) -> None:
-        """Take a run up."""
-        super().__init__(ops, solver, parameters, state, value)
-        self.at, self._resident = at, resident(solver)
+        """Begin a run where the parameters are, or take one up."""
+        self.at, self.known, self.layout = at, {*at}, Layout(at, solver)
+        first = state or solver.start(ops, parameters, self.layout.start(), seed)
+        super().__init__(RunOps(self.layout), solver, parameters, first, value)
 
     def ask(self) -> Query | None:
         """Go on to the next query, and bring the parameters to its point, or to x at the end."""
         query = super().ask()
-        self.ops, self.gradient = ops, None  # it was lent until now
+        self.ops, self.gradient = RunOps(self.layout), None  # it was lent until now
         if query is None:
             self.settle()
         return query
 
     def tell(self, value: float | None = None, gradient: Vector | None = None) -> None:
         """Take the answer to the last query in; the gradient's norm is computed once."""
-        self.ops, pending = CachingOps(), self._pending
-        trouble = "" if gradient is None else _trouble(value, gradient, self.ops)
+        known, pending = RunOps(self.layout), self._pending
+        own = None if gradient is None else self.layout.join(gradient)
+        trouble = "" if own is None else _trouble(value, own, known)
+        self.ops = known
         if trouble and not (pending is not None and pending.needs & TRIAL):
             raise NotFiniteError(f"{trouble}: the parameters are as they were")
         try:
-            super().tell(*((nan, None) if trouble else (value, gradient)))
+            super().tell(*((nan, None) if trouble else (value, own)))
         except BaseException:
             self._pending = pending  # an answer whose update failed can be told again
             raise
@@ -48,26 +68,26 @@ class ParameterSession(Session[Vector]):
             return self.settle()
         if self.state.x is self.at:
             self.state = self.state._replace(x=ops.copy(self.at))
-        point = phase.at(PlacingOps(self.at), self.parameters, self.state)
-        return point if point is self.at else ops.assign(self.at, point)
+        own = self.layout.views()
+        point = phase.at(PlacingOps(own) if own else ops, self.parameters, self.state)
+        return self.at if point is own else self.place(point)
 
     def settle(self) -> Vector:
-        """Write x into the parameters, where it stays if the descent queries at its iterate."""
+        """Write x into the parameters, where it stays unless it is flat."""
         if self.state.x is not self.at:
-            ops.assign(self.at, self.state.x)
-            if self._resident:
+            self.place(self.state.x)
+            if not self.layout.flat:
                 self.state = self.state._replace(x=self.at)
         return self.at
 
+    def place(self, vector: Vector) -> Vector:
+        """Write a vector into the parameters."""
+        return ops.assign(self.at, self.layout.split(vector))
 
-def resident(solver: Solver) -> bool:
-    """Say whether the descent queries at its iterate, which then lives in the parameters."""
-    return solver.phases[GO].at is iterate
-
-
-def first_state(at: Vector, solver: Solver, parameters: Parameters, seed: int) -> State:
-    """Give the state in which a run begins at the parameters."""
-    return solver.start(ops, parameters, at if resident(solver) else ops.copy(at), seed)
+    def claim(self, gradients: int) -> Claim:
+        """Say what the run has shown, after a search of so many gradients."""
+        found = read(ops, self.parameters, self.state, gradients)
+        return found._replace(direction=self.layout.split(found.direction))
 
 
 def _trouble(value: float | None, gradient: Vector, known: CachingOps) -> str:

@@ -1,0 +1,52 @@
+"""What the backends without tracing share: scalars are Python floats, rows are NumPy arrays."""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
+
+Row = NDArray[np.floating]
+T = TypeVar("T")
+
+
+class EagerOps:
+    """The operations of :class:`unsaddle.core.ops.Operations` that touch no vector."""
+
+    sqrt = staticmethod(math.sqrt)
+    log = staticmethod(math.log)
+    maximum = staticmethod(max)
+
+    def switch(self, condition: bool, x: T, y: T) -> T:
+        """The vector x where the condition holds, else y."""
+        return x if condition else y
+
+    def where(self, condition: bool, a: T, b: T) -> T:
+        """The scalar a where the condition holds, else b."""
+        return a if condition else b
+
+    def set_scalar(self, row: Row, i: int, a: float) -> Row:
+        """The row with a in place i; consumes the row."""
+        row[i] = a
+        return row
+
+    def get_scalar(self, row: Row, i: int) -> float:
+        """The scalar in place i."""
+        return row.item(i)
+
+    def repeat(self, count: int, body: Callable[[int, T], T], carry: T) -> T:
+        """carry <- body(j, carry) for j = 0, ..., count - 1."""
+        for j in range(count):
+            carry = body(j, carry)
+        return carry
+
+    def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: int) -> float:
+        """Gershgorin's bound by the first rows of a tridiagonal matrix; zero without rows."""
+        return gershgorin_bound(diagonal, offdiagonal, count)
+
+    def ritz(self, diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
+        """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+        return lowest_eigenpair(diagonal, offdiagonal, count)

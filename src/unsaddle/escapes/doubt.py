@@ -1,0 +1,62 @@
+"""What Lanczos does where V'HV shows errors that are larger than its search has counted with.
+
+1. If no noise is known of, ``noise_level.py`` finds out if it is noise, and the search begins anew
+   from the same v_1. So it does where a jump does not pay, if v_1 was probed over r only.
+2. If noise is known of, radius and sides are chosen anew, in ``noisy_radius.py``: along the last
+   v_k, which shows more than a random direction of what f does where it is stiff.
+3. From then on, at the same point, gamma is raised to four times the error. The event on which the
+   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
+   the search goes on as it is, and costs no gradient more.
+"""
+
+from collections.abc import Callable
+from math import inf, sqrt
+
+from unsaddle.core.kernel import Parameters, State, Update
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import PhaseName
+from unsaddle.core.records import choose
+from unsaddle.core.resolution import vacuous
+from unsaddle.escapes.krylov import Memory
+from unsaddle.escapes.noise_level import CLOSE_BY
+from unsaddle.escapes.noisy_radius import NOISY_AHEAD
+from unsaddle.escapes.recurrence import Recurrence, again
+
+DOUBT, RAISE, UNRESOLVED = PhaseName.DOUBT, PhaseName.RAISE, PhaseName.UNRESOLVED
+SHORTEN_FIRST = 0.5  # any factor below one
+
+
+def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Measure the error of differences along v_k, or find out if it is noise."""
+    e, new = s.escape, s.escape.probe.noise == 0
+    place = ops.where(new, 0, e.steps - 1)
+    held = e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2)
+    probe = e.probe._replace(held=held, stage=0, unpaired=False, doubted=True)
+    probe = probe._replace(radius_factor=SHORTEN_FIRST)
+    after = e._replace(
+        direction=ops.copy(ops.get_vector(e.basis.vectors, place)),
+        probe=probe,
+        recurrence=choose(ops, new, Recurrence(), e.recurrence),
+        resolution=e.resolution._replace(error=inf),
+    )
+    return s.searched(ops.where(new, CLOSE_BY, NOISY_AHEAD), after)
+
+
+def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
+    """Give the update that raises gamma above the error, reads T again, and goes on."""
+
+    def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis
+        floor = ops.maximum(e.probe.error_floor, 4 * e.recurrence.off_tridiagonal)
+        error = ops.maximum(e.resolution.error, floor / 4)
+        gamma = ops.maximum(e.resolution.curvature_tol, floor)
+        resolution = e.resolution._replace(error=error).claiming(ops, gamma)
+        row, share, tiny = e.recurrence, p.escape.enough, ops.tiny(s.x)
+        row = again(ops, share, row, resolution, diagonal, offdiagonal, tiny)
+        probe = e.probe._replace(error_floor=floor)
+        ahead = ops.copy(ops.get_vector(vectors, row.steps))
+        after = e._replace(direction=ahead, recurrence=row, resolution=resolution, probe=probe)
+        onto = ops.where(vacuous(ops, resolution), UNRESOLVED, onward(ops, s, after))
+        return s.searched(onto, after)
+
+    return update

@@ -1,0 +1,131 @@
+"""How far to probe where gradients are noisy.
+
+The error of differences is measured along v_1 by ``best_difference.py``, at four gradients
+x~ +- r v_1 and x~ +- (r/2) v_1 for each r:
+
+1. First r is lengthened, at one gradient each, until the gradient changes by 32 times the noise.
+2. Then it is lengthened as long as that lowers the error, or shortened if the first two longer ones
+   do not, until gamma can be shown or the error rises again. Where a search has met errors that are
+   larger than it counted with, it is first shortened.
+3. Where gamma is not given, a thousandth of the curvature will do: a wider probe shows more along
+   v_1, and less along another direction that bends.
+
+What is chosen holds for the rest of the run. As the error is measured, r does not depend on where
+the origin is, but for the range in which it is sought: from about sqrt(roundoff) max(|x|, 1) up to
+max(|x|, 1), or to ``max_step``.
+"""
+
+from typing import Any, NamedTuple
+
+from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
+from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
+from unsaddle.core.resolution import vacuous
+from unsaddle.escapes.best_difference import Measured, as_chosen, better, hides, measured
+from unsaddle.escapes.probe import Probe, next_step
+
+NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
+HALF_AHEAD, HALF_BEHIND = PhaseName.NOISY_HALF_AHEAD, PhaseName.NOISY_HALF_BEHIND
+NOISY_CHOICE, SEARCH_ANEW = PhaseName.NOISY_CHOICE, PhaseName.SEARCH_ANEW
+UNRESOLVED = PhaseName.UNRESOLVED
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    widest: float = 1.0  # of max(|x|, 1), above 0: no noise that is worth it lets r become longer
+    emerge: float = 16.0  # per attempt, above 1: r until curvature stands out; few gradients
+    clear: float = 32.0  # noises, above 4: a change of the gradient that shows curvature to 3 %
+    longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
+    longest: float = 16.0  # per attempt, above that: r while noise is all that is to be seen
+
+
+TUNING = Tuning()
+
+
+def fits(ops: Ops, p: Parameters, x: Vector, radius: Scalar, widest: float) -> Scalar:
+    """Say whether a radius may be tried."""
+    free = (p.escape.probe_radius == 0) & (radius <= p.escape.max_step)
+    return (radius <= widest * ops.maximum(ops.norm(x), 1.0)) & free
+
+
+def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Keep g(x~ + r v_1) if it stands out from the noise; else lengthen r."""
+    e, r = s.escape, s.escape.resolution.radius
+    change = ops.norm(ops.add(gradient, -1.0, e.gradient))
+    shown = change >= TUNING.clear * e.probe.noise
+    further = ops.where(shown, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
+    hopeless = change < 2 * e.probe.noise
+    onward = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
+    resolution = e.resolution._replace(radius=ops.where(further, TUNING.emerge * r, r))
+    known = e._replace(resolution=resolution, probe=e.probe._replace(kept=ops.copy(gradient)))
+    return s.searched(ops.where(further, NOISY_AHEAD, onward), known)
+
+
+def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """rho r/2 = |g(r) - 2 g(0) + g(-r)|/(2 r), and H v_1 = (g(r) - g(-r))/(2 r)."""
+    e, r = s.escape, s.escape.resolution.radius
+    even = ops.add(ops.add(e.probe.kept, 1.0, gradient), -2.0, e.gradient)
+    over_r = ops.times(1 / (2 * r), ops.add(e.probe.kept, -1.0, gradient))
+    probe = e.probe._replace(kept=over_r, behind=even, held=ops.norm(even) / (2 * r))
+    resolution = e.resolution._replace(smoothness=ops.norm(over_r))
+    return s.searched(HALF_AHEAD, e._replace(probe=probe, resolution=resolution))
+
+
+def half_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Take g(x~ + (r/2) v_1) into H v_1 over r less that over r/2, and the fourth difference."""
+    e, r = s.escape, s.escape.resolution.radius
+    odd = ops.add(e.probe.kept, -1 / r, gradient)
+    even = ops.add(e.probe.behind, -4.0, gradient)
+    return s.searched(HALF_BEHIND, e._replace(probe=e.probe._replace(kept=odd, behind=even)))
+
+
+def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Keep the better difference; try another radius, or be content."""
+    e, wide = s.escape, measured(ops, p, s.escape, gradient)
+    best, error = better(ops, e.probe, e.resolution.error, wide)
+    radius, again = next_radius(ops, e, wide, best, error)
+    fit = fits(ops, p, s.x, radius, TUNING.widest)
+    shorter = best.radius / TUNING.longer
+    radius = ops.where(fit, radius, shorter)
+    again = again & (fit | (e.probe.stage == 0)) & (p.escape.probe_radius == 0)
+    radius = ops.where(again, radius, best.radius)
+    factor = ops.where(radius < wide.radius, 1 / TUNING.longer, TUNING.longer)
+    probe = best._replace(behind=e.gradient, radius_factor=factor, stage=e.probe.stage + 1)
+    seen = e.resolution._replace(radius=radius, error=error, asked=wide.gamma)
+    onward = ops.where(again, NOISY_AHEAD, NOISY_CHOICE)
+    return s.searched(onward, e._replace(probe=probe, resolution=seen))
+
+
+def next_radius(
+    ops: Ops, e: Any, wide: Measured, best: Probe, error: Scalar
+) -> tuple[Scalar, Scalar]:
+    """The next r, and whether it is to be tried: noise may grow with r, but not for long."""
+    stage, improves, shortens = e.probe.stage, error < e.resolution.error, e.probe.radius_factor < 1
+    patient = ops.where(shortens, False, stage == 1)
+    turns = ops.where(improves | patient, False, stage <= 2)
+    enough = ops.maximum(wide.enough, ops.tiny(e.gradient))
+    wanted = ops.maximum(TUNING.longer, 8 * wide.noise / enough)
+    wanted = ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
+    longer = ops.where(hides(wide), wanted, TUNING.longer)
+    onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
+    back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
+    return ops.where(turns, back, onward), (4 * error > wide.enough) & (improves | patient | turns)
+
+
+def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Keep the radius and the sides for the rest of the run, and search with them."""
+    probe = s.escape.probe._replace(stage=0)
+    resolution = as_chosen(ops, p, s, probe)
+    after = s.escape._replace(probe=probe, resolution=resolution)
+    begins = ops.where(s.escape.steps > 0, SEARCH_ANEW, next_step(ops, resolution))
+    return s.searched(ops.where(vacuous(ops, resolution), UNRESOLVED, begins), after)
+
+
+NOISY_PHASES = {
+    NOISY_AHEAD: Phase(probing(1.0), GRADIENT, ahead),
+    NOISY_BEHIND: Phase(probing(-1.0), GRADIENT, behind),
+    HALF_AHEAD: Phase(probing(0.5), GRADIENT, half_ahead),
+    HALF_BEHIND: Phase(probing(-0.5), GRADIENT, half_behind),
+    NOISY_CHOICE: Phase(iterate, NOTHING, choose),
+}

@@ -1,0 +1,35 @@
+"""When a block of steps says that a training is stuck."""
+
+import numpy as np
+import pytest
+
+from unsaddle.descents.plateau import Block, extended, noise, stuck
+from unsaddle.numpy.ops import ops
+
+STEPS, N = 50, 20
+
+
+def block(seed, slope=0.0, mean=0.0):
+    """Gradients and losses with noise of size one; a block before leaves nothing behind."""
+    rng, b, m = np.random.default_rng(seed), Block(), np.full(N, 7.0)
+    gradients = rng.standard_normal((STEPS, N)) / np.sqrt(N) + mean / np.sqrt(N)
+    losses = 1e3 + rng.standard_normal(STEPS) - slope * np.arange(STEPS) / STEPS
+    for value, gradient in zip(losses, gradients, strict=True):
+        b, m = extended(ops, b, m, float(value), gradient)
+    return b, m, gradients
+
+
+def test_mean_and_noise_are_those_of_the_gradients():
+    b, mean, gradients = block(0)
+    assert mean == pytest.approx(gradients.mean(axis=0))
+    assert b.mean_square == pytest.approx((mean**2).sum())
+    assert noise(ops, b) ** 2 == pytest.approx(gradients.var(axis=0, ddof=1).sum())
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [({}, 85, 100), ({"slope": 3.0}, 0, 15), ({"mean": 0.4}, 0, 5), ({"slope": -3.0}, 85, 100)],
+    ids=["noise alone", "a falling loss", "a mean gradient", "a rising loss"],
+)
+def test_what_is_stuck(given, least, most):
+    assert least <= sum(bool(stuck(ops, block(seed, **given)[0])) for seed in range(100)) <= most
