@@ -1,0 +1,9 @@
+"""Minima in ASE's own terms: fmax, force calls, and frequencies in 1/cm."""
+
+from unsaddle.ase.certify import certify
+from unsaddle.ase.escape import Escape
+from unsaddle.ase.inputs import Options, Words
+from unsaddle.ase.minimum import Minimum
+from unsaddle.ase.vibration import Mode, VibrationCertificate
+
+__all__ = ["Escape", "Minimum", "Mode", "Options", "VibrationCertificate", "Words", "certify"]

@@ -1,0 +1,48 @@
+"""``certify``: is this structure a minimum?"""
+
+from typing import Any, Unpack
+
+from unsaddle.ase.drive import Drive
+from unsaddle.ase.inputs import Options, asked_of, claim
+from unsaddle.ase.space import Space
+from unsaddle.ase.vibration import VibrationCertificate, nothing_vibrates
+from unsaddle.core.phases import PROVE
+from unsaddle.methods.search import search
+from unsaddle.numpy.inputs import whole
+from unsaddle.numpy.ops import ops
+
+
+def certify(
+    atoms: Any,
+    frequency: float = 50.0,
+    *,
+    max_force_calls: int | None = None,
+    **given: Unpack[Options],
+) -> VibrationCertificate:
+    """Certify that a relaxed structure has no imaginary frequency above this, or find one.
+
+    Args:
+        atoms: Atoms with a calculator, or one of ASE's filters; they are put back where they were.
+        frequency: The claim, in 1/cm.
+        max_force_calls: The search stops before it takes more force calls than this.
+        **given: The words of ``unsaddle.ase.Options``.
+
+    Returns:
+        The certificate; ``holds`` is True, False, or None where nothing was decided. ``mode`` is
+        the imaginary mode that was found, if any.
+    """
+    asked = asked_of({**given, "frequency": frequency})
+    limit = whole("max_force_calls", max_force_calls, none=True)
+    space = Space(atoms, asked["mass_weighted"])
+    words, x = claim(space, asked), space.optimizable.get_x()
+    if not space.dimension(space.start):
+        return nothing_vibrates(words["curvature_tol"])
+    solver, parameters = search("lanczos", space.scale.size, **words)
+    state = solver.start(ops, parameters, space.start, asked["seed"])._replace(phase=PROVE)
+    drive = Drive(space, solver, parameters, state)
+    try:
+        while (query := drive.next()) is not None and (limit is None or drive.calls < limit):
+            drive.answer(query)
+    finally:
+        space.optimizable.set_x(x)
+    return drive.certificate()

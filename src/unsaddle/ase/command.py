@@ -1,0 +1,73 @@
+"""What ``unsaddle atoms`` runs: a structure from a file, relaxed and certified."""
+
+from collections.abc import Callable, Generator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+from ase.calculators.calculator import Calculator
+from ase.calculators.emt import EMT
+from ase.io import read
+
+from unsaddle.ase.certify import certify
+from unsaddle.ase.minimum import Minimum
+from unsaddle.ase.vibration import VibrationCertificate
+
+
+def _tblite() -> Any:
+    try:
+        tblite = import_module("tblite.ase")
+    except ImportError as error:
+        raise ImportError("tblite is missing: type pip install tblite") from error
+    return tblite.TBLite(method="GFN2-xTB", verbosity=0)
+
+
+CALCULATORS: dict[str, Callable[[], Any]] = {"emt": EMT, "tblite": _tblite}
+
+
+def structure(path: str, calculator: Any) -> Atoms:
+    """Read a structure, and give it a calculator: one by name, or what a function gives."""
+    try:
+        atoms = read(path)
+    except OSError as error:
+        raise ValueError(f"the structure {path!r} cannot be read: {error.strerror}") from error
+    except Exception as error:  # every format of ASE's has its own
+        raise ValueError(f"{path!r} is no structure that ASE can read: {error}") from error
+    if not isinstance(atoms, Atoms):
+        raise ValueError(f"{path!r} has several structures: type {path}@-1 for the last")
+    made = CALCULATORS[calculator]() if isinstance(calculator, str) else calculator()
+    if not isinstance(made, Calculator) and not hasattr(made, "get_forces"):
+        raise ValueError(f"calculator is to give an ASE calculator, got {type(made).__name__}")
+    atoms.calc = made
+    return atoms
+
+
+def relax(
+    atoms: Atoms, fmax: float, steps: int, log: str | None, **words: Any
+) -> Generator[tuple[int, float, float], None, Minimum]:
+    """Relax a structure, and give force calls, energy and largest force at every step.
+
+    Yields:
+        Force calls so far, energy in eV, largest force in eV/Å.
+
+    Returns:
+        The optimiser.
+    """
+    optimizer = Minimum(atoms, logfile=log, **words)
+    for _ in optimizer.irun(fmax, steps):
+        seen: Any = optimizer.drive.last
+        yield optimizer.force_calls, seen.value, optimizer.optimizable.gradient_norm(seen.gradient)
+    return optimizer
+
+
+def summary(atoms: Atoms, shown: VibrationCertificate) -> dict[str, Any]:
+    """Give what is to be printed of a structure."""
+    return {
+        "certificate": shown,
+        "energy": float(atoms.get_potential_energy()),
+        "fmax": float(np.linalg.norm(atoms.get_forces(), axis=1).max()),
+    }
+
+
+__all__ = ["CALCULATORS", "certify", "relax", "structure", "summary"]

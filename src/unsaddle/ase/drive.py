@@ -1,0 +1,152 @@
+"""A session on atoms: one force call for each query, and the atoms always at the iterate."""
+
+from math import copysign, inf, nan
+from typing import NamedTuple
+
+import numpy as np
+from ase.calculators.calculator import CalculationFailed, SCFError
+
+from unsaddle.ase.space import AtomsOps, Space
+from unsaddle.ase.vibration import (
+    VibrationCertificate,
+    in_words_of_vibrations,
+    nothing_vibrates,
+)
+from unsaddle.certificate import certificate
+from unsaddle.core.evidence import evidence, last_phase, read
+from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
+from unsaddle.core.outcome import ENDS, Outcome
+from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
+from unsaddle.core.session import Query, Session
+from unsaddle.escapes.never import never
+from unsaddle.numpy.ops import Vector
+
+LINE_SEARCH = PhaseName.LINE_SEARCH
+JUMPS = {PhaseName.JUMP: "escape", PhaseName.JUMP + PROOF: "proof"}  # and whose they are
+
+
+STILL = never._replace(phases={BEGIN: Phase(iterate, NOTHING, go_to(CERTIFIED))})
+
+
+def solver_of(space: Space, descent: Part, solver: Solver) -> Solver:
+    """Give the solver; one that does not search where there is nothing that could vibrate."""
+    return solver if space.dimension(space.start) else compose(descent, STILL)
+
+
+class Seen(NamedTuple):
+    """A point, and what was computed there."""
+
+    y: Vector
+    value: float
+    gradient: Vector  # ASE's, of x
+
+
+class Drive(Session[Vector]):
+    """A run on atoms, one force call at a time."""
+
+    def __init__(
+        self,
+        space: Space,
+        solver: Solver,
+        parameters: Parameters,
+        state: State,
+        maxstep: float = inf,  # Å that an atom may go in one step
+    ) -> None:
+        """Take a run up."""
+        super().__init__(AtomsOps(space), solver, parameters, state)
+        self.space, self.maxstep, self.fmax = space, maxstep, 0.0
+        self.calls = 0  # so far
+        self.begun = 0  # of these before the last search
+        self.seen: Seen | None = None  # at the iterate
+        self.last: Seen | None = None  # the last of all
+        self.phase = 0  # that asked for it
+
+    def next(self) -> Query | None:
+        """Give the next query that takes a force call, however often it is asked for."""
+        while (query := self._within_reach()) is not None:
+            if self.seen is None or not np.array_equal(query.point, self.seen.y):
+                break
+            self._take(query, self.seen)
+        return query
+
+    def answer(self, query: Query) -> None:
+        """Compute forces and take them in; whatever is raised, the atoms are at the iterate."""
+        point, trial = query.point.copy(), bool(query.needs & TRIAL)
+        try:
+            value, gradient = self.space.query(point)
+            seen = Seen(point, value, gradient)
+            self._take(query, seen)
+        except (CalculationFailed, SCFError):
+            if not trial:
+                raise
+            seen = Seen(point, nan, np.full(point.size, nan))
+            self._take(query, seen)
+        finally:
+            self.space.place(self.state.x)
+        self.last, self.phase = seen, query.phase
+        self.calls += 1
+
+    def _within_reach(self) -> Query | None:
+        """Ask, and shorten a trial that is further than ``maxstep`` from what is known."""
+        query = self.ask()
+        if query is not None and query.searches:
+            self.begun = self.calls
+        if query is None or query.phase not in (LINE_SEARCH, *JUMPS):
+            return query
+        self.state = shortened(self.space, self.state, self.maxstep)
+        return self.ask()
+
+    def _take(self, query: Query, seen: Seen) -> None:
+        """Tell the answer; the descent reports where ASE calls the forces converged."""
+        space, here = self.space, self.state.x if query.phase >= BEGIN else seen.y
+        gradient = space.without_rigid(seen.gradient / space.scale, here)
+        converged = space.optimizable.converged(seen.gradient, self.fmax)
+        tolerance = 2 * self.ops.norm(gradient) if converged else 0.0
+        self.state = self.state._replace(tolerance=tolerance)
+        self.tell(seen.value, gradient)
+        if np.array_equal(seen.y, self.state.x):
+            self.seen = seen
+
+    @property
+    def arrived(self) -> bool:
+        """Say whether the last force call was at the iterate, and no probe or trial."""
+        return self.last is not None and self.last is self.seen
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run has ended, if it has."""
+        over = last_phase(self.ops, self.parameters, self.state) if self.over else 0
+        return ENDS.get(over)
+
+    def certificate(self) -> VibrationCertificate:
+        """Say what the last search has shown; a dip too shallow to contradict it has a mode too."""
+        if not self.space.dimension(self.state.x):
+            return nothing_vibrates(self.parameters.curvature_tol / float(min(self.space.ratio)))
+        claim = read(self.ops, self.parameters, self.state, self.calls - self.begun)
+        found, asked = evidence(self.ops, self.state), self.parameters.curvature_tol
+        dips = claim.holds == 1 and found.krylov and found.resolution.shows(found.curvature, 0.0)
+        way = found.direction if dips or claim.holds == 0 else None
+        return in_words_of_vibrations(certificate(claim), self.space, asked, way)
+
+    @property
+    def lowest(self) -> float:
+        """The lowest curvature that a search has met where it is, infinite if there is none."""
+        if self.phase < BEGIN:
+            return inf
+        found = evidence(self.ops, self.state)
+        return self.space.by_mass(found.curvature, found.direction)
+
+
+def shortened(space: Space, s: State, maxstep: float) -> State:
+    """Bring a trial of the line search, or the first ones of a jump, within ``maxstep``."""
+    if s.phase == LINE_SEARCH:
+        d = s.descent
+        most = d.line.low.t + maxstep / space.longest(d.direction)
+        return s._replace(descent=d._replace(line=d.line._replace(t=min(d.line.t, most))))
+    name = JUMPS[s.phase]
+    search = getattr(s, name)
+    jump, most = search.jump, maxstep / space.longest(search.direction)
+    if jump.lowest < inf or abs(jump.reach) <= most:
+        return s
+    jump = jump._replace(reach=copysign(most, jump.reach))
+    return s._replace(**{name: search._replace(jump=jump)})

@@ -1,0 +1,127 @@
+"""``unsaddle atoms``: relax a structure to a minimum, or certify that it is one."""
+
+import argparse
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from unsaddle.cli.inputs import TheirError, function, whole
+from unsaddle.cli.report import ERASE, written
+from unsaddle.core.outcome import Outcome
+
+NAMES = ("emt", "tblite")
+STEPS = 10_000
+
+
+def calculator(text: str) -> Any:
+    """Read the name of a calculator, or the place of a function that gives one."""
+    if text in NAMES:
+        return text
+    if ":" not in text:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no calculator: type {' or '.join(NAMES)}, or MODULE:FUNCTION"
+        )
+    return function(text)
+
+
+def atoms_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``unsaddle atoms`` takes."""
+    parser.add_argument("structure", metavar="STRUCTURE", help="a file that ASE can read")
+    text = "emt, tblite (GFN2-xTB), or MODULE:FUNCTION that gives one of ASE's"
+    parser.add_argument("--calculator", type=calculator, required=True, help=text)
+    text = "the largest force on an atom, eV/Å (default 0.05)"
+    parser.add_argument("--fmax", type=float, default=0.05, help=text)
+    text = "no imaginary frequency above this, 1/cm (default 50)"
+    parser.add_argument("--frequency", type=float, default=50.0, help=text)
+    text = "chance of a false certificate (default 0.001)"
+    parser.add_argument("--failure-probability", type=float, default=1e-3, help=text)
+    text = "all randomness is a function of it (default 0)"
+    parser.add_argument("--seed", type=whole, default=0, help=text)
+    text = f"the run stops after so many force calls (default {STEPS})"
+    parser.add_argument("--steps", type=whole, default=STEPS, help=text)
+    text = "certify the structure as it is, without relaxing it"
+    parser.add_argument("--certify", action="store_true", help=text)
+    text = "a file for the structure; with --certify for the imaginary mode, if there is one"
+    parser.add_argument("-o", "--output", help=text)
+    parser.add_argument("--log", help="a file for ASE's log, or - for the terminal")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_atoms(given: dict[str, Any]) -> int:
+    """Relax a structure to a minimum and certify it; exit code 0 if certified, 1 if not."""
+    try:
+        from unsaddle.ase import command
+    except ImportError as error:
+        raise ImportError(
+            f"{error.name} is missing: atoms needs the extra `ase`; "
+            "type pip install 'unsaddle[ase]'"
+        ) from error
+    options, as_json = SimpleNamespace(**given), given["json"]
+    words = {name: given[name] for name in ("frequency", "failure_probability", "seed")}
+    atoms = command.structure(options.structure, options.calculator)
+    try:
+        if options.certify:
+            shown = command.certify(atoms, max_force_calls=options.steps, **words)
+            ended, calls = OF_CERTIFY[shown.holds], shown.force_calls
+        else:
+            done = _watched(command.relax(atoms, options.fmax, options.steps, options.log, **words))
+            shown, calls = done.certificate, done.force_calls
+            ended = done.outcome or Outcome.BUDGET
+        fields = command.summary(atoms, shown) | {"force_calls": calls}
+    except (ValueError, TypeError, ArithmeticError, OSError):
+        raise
+    except Exception as error:
+        raise TheirError from error
+    if fields["fmax"] > options.fmax and ended is Outcome.CERTIFIED:
+        ended = Outcome.STALLED
+    if options.output and not options.certify:
+        atoms.write(options.output)
+    elif options.output and shown.mode is not None:
+        shown.mode.write(options.output)
+    fields = {"outcome": ended.name, "sentence": SENTENCES.get(ended, ended.value)} | fields
+    print(written(_plain(fields) if as_json else fields, as_json))
+    return 0 if ended is Outcome.CERTIFIED else 1
+
+
+OF_CERTIFY = {
+    True: Outcome.CERTIFIED,
+    False: Outcome.NEGATIVE_CURVATURE,
+    None: Outcome.UNCERTIFIED,
+}
+SENTENCES = {  # where the words of functions would be out of place
+    Outcome.CERTIFIED: "A minimum: forces are below fmax, and the frequencies are certified.",
+    Outcome.COARSER: "Forces are below fmax, but cannot show as low a frequency as was asked for: "
+    "tighten the convergence of the calculator.",
+    Outcome.NEGATIVE_CURVATURE: "No minimum: there is an imaginary frequency.",
+    Outcome.UNCERTIFIED: "Whether it is a minimum is not known.",
+    Outcome.STALLED: "Forces are above fmax: the structure is not relaxed.",
+    Outcome.BUDGET: "The steps did not suffice.",
+}
+
+
+def _watched(steps: Any) -> Any:
+    """Go through the steps, keep a line on the terminal up to date, and give the result."""
+    due, shows = 0.0, sys.stderr.isatty()
+    try:
+        while True:
+            calls, energy, force = next(steps)
+            if shows and time.monotonic() > due:
+                due = time.monotonic() + 0.1
+                line = f"{calls} force calls, energy {energy:.6f} eV, fmax {force:.4f} eV/Å"
+                print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
+    except StopIteration as end:
+        return end.value
+    finally:
+        print(ERASE if shows else "", end="", file=sys.stderr)
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields as JSON can hold them, and the certificate's sentence beside its numbers."""
+    shown = fields["certificate"]
+    mode = shown.mode and {
+        "frequency": shown.mode.frequency,
+        "displacements": shown.mode.displacements,
+    }
+    known = {**vars(shown), "mode": mode, "sentence": str(shown)}
+    return {**fields, "certificate": SimpleNamespace(**known)}
