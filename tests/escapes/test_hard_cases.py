@@ -90,20 +90,15 @@ def test_a_monkey_saddle_is_claimed_to_be_no_more_than_it_is(method: str, quarti
 
 
 def test_flat_directions() -> None:
-    """A valley and a quartic bowl are certified, with a gamma above zero.
-
-    So is a constant; but as every gamma is above all the curvature that it has, that is less than
-    was asked for, and no success.
-    """
+    """A constant, a valley and a quartic bowl are certified, with a gamma above zero."""
     valley = solve(
         "auto", lambda x: float(x[0] ** 2), lambda x: np.array([2 * x[0], 0, 0]), [1.0, 2.0, 3.0]
     )
     assert valley.success
     np.testing.assert_allclose(valley.x, [0, 2, 3], atol=1e-5)
     constant = solve("auto", lambda x: 1.0, lambda x: 0 * x, [1.0, 2.0])
-    assert constant.outcome is Outcome.COARSER
-    assert constant.certificate.holds
-    assert constant.njev <= 24  # differences vanish at every length that is tried
+    assert constant.success
+    assert constant.njev <= 20 + 2  # differences vanish at every length that is tried; a recheck
     bowl = solve("auto", lambda x: float(np.sum(x**4)), lambda x: 4 * x**3, [1.0, 2.0, 3.0])
     assert bowl.success
     assert bowl.certificate.curvature_tol > 0

@@ -98,12 +98,14 @@ def test_a_degenerate_saddle_is_certified_for_what_it_is() -> None:
     assert 0 < result.certificate.curvature_tol < 0.01
 
 
-@pytest.mark.parametrize("given", [{"gradient_noise": 3e-5}, {"x0": np.float32([1, 0])}])
-def test_a_less_exact_gradient_certifies_less(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("given", "times"), [({"gradient_noise": 1e-4}, 1.5), ({"x0": np.float32([1, 0])}, 1.2)]
+)
+def test_a_less_exact_gradient_certifies_less(given: dict[str, Any], times: float) -> None:
     exact = minimize(value, START, jac=gradient)
     rough = minimize(value, jac=gradient, **{"x0": START, **given})
     assert rough.success
-    assert rough.certificate.curvature_tol > exact.certificate.curvature_tol
+    assert rough.certificate.curvature_tol > times * exact.certificate.curvature_tol
 
 
 @pytest.mark.parametrize(

@@ -150,3 +150,24 @@ def shortened(space: Space, s: State, maxstep: float) -> State:
         return s
     jump = jump._replace(reach=copysign(most, jump.reach))
     return s._replace(**{name: search._replace(jump=jump)})
+
+
+class Driven:
+    """What ``Minimum`` and ``Escape`` say of how far their drive has come."""
+
+    drive: Drive
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run has ended; None while it can go on."""
+        return self.drive.outcome
+
+    @property
+    def certified(self) -> bool:
+        """Whether it has ended at a minimum."""
+        return self.outcome is Outcome.CERTIFIED
+
+    @property
+    def certificate(self) -> VibrationCertificate:
+        """What is known of the vibrations at the structure."""
+        return self.drive.certificate()

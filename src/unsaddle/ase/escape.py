@@ -8,11 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 from ase.optimize.optimize import DEFAULT_MAX_STEPS, Optimizer
 
-from unsaddle.ase.drive import Drive, Seen, solver_of
+from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
 from unsaddle.ase.inputs import Words, asked_of, claim
 from unsaddle.ase.space import Space
-from unsaddle.ase.vibration import VibrationCertificate
-from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import START
 from unsaddle.descents.external import external
 from unsaddle.methods.table import AROUND, find
@@ -21,7 +19,7 @@ from unsaddle.numpy.ops import ops
 ONWARD = {"atoms", "optimizable", "logfile", "observers", "nsteps", "max_steps", "fmax"}
 
 
-class Escape:
+class Escape(Driven):
     """An optimiser of ASE's kind around another."""
 
     def __init__(
@@ -56,21 +54,6 @@ class Escape:
     def nsteps(self) -> int:
         """Steps of the optimiser, and force calls beside them."""
         return self._before + self.optimizer.nsteps + self.drive.calls
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """How the run has ended; None while it can go on."""
-        return self.drive.outcome
-
-    @property
-    def certified(self) -> bool:
-        """Whether it has ended at a minimum."""
-        return self.outcome is Outcome.CERTIFIED
-
-    @property
-    def certificate(self) -> VibrationCertificate:
-        """What is known of the vibrations at the structure."""
-        return self.drive.certificate()
 
     def converged(self) -> bool:
         """Say whether it has ended at a minimum."""

@@ -9,12 +9,11 @@ import numpy as np
 from ase.optimize.optimize import DEFAULT_MAX_STEPS, Optimizer, RestartError
 from ase.parallel import world
 
-from unsaddle.ase.drive import Drive, Seen, solver_of
+from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
 from unsaddle.ase.inputs import Words, asked_of, claim
 from unsaddle.ase.restart import Saved, entries, restored, save
 from unsaddle.ase.space import Space
-from unsaddle.ase.vibration import VibrationCertificate, frequency_of
-from unsaddle.core.outcome import Outcome
+from unsaddle.ase.vibration import frequency_of
 from unsaddle.core.phases import START, name_of
 from unsaddle.methods.table import find
 from unsaddle.numpy.ops import ops
@@ -33,7 +32,7 @@ TUNING = Tuning()
 _Optimizer: Any = Optimizer  # whose annotations allow no subclass
 
 
-class Minimum(_Optimizer):
+class Minimum(_Optimizer, Driven):
     """Relax a structure to a minimum: forces below fmax, and no imaginary frequency."""
 
     def __init__(
@@ -169,21 +168,6 @@ class Minimum(_Optimizer):
             self.drive.answer(self._query)
             self._query = self.drive.next()
             self._dump()
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """How the run has ended; None while it can go on."""
-        return self.drive.outcome
-
-    @property
-    def certified(self) -> bool:
-        """Whether it has ended at a minimum."""
-        return self.outcome is Outcome.CERTIFIED
-
-    @property
-    def certificate(self) -> VibrationCertificate:
-        """What is known of the vibrations at the structure."""
-        return self.drive.certificate()
 
     @property
     def force_calls(self) -> int:

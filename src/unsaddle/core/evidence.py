@@ -96,7 +96,8 @@ def coarser(ops: Ops, p: Parameters, s: State, found: Evidence) -> Scalar:
     resolution = found.resolution
     raised = resolution.curvature_tol > resolution.asked + 2 * ops.tiny(s.x)
     given = p.curvature_tol > 0
-    weak = (resolution.curvature_tol > TUNING.coarse * found.largest) & (found.largest > 0)
+    flat = found.largest <= 4 * ops.tiny(s.x)  # and gamma is above all that there is
+    weak = ops.where(flat, False, resolution.curvature_tol > TUNING.coarse * found.largest)
     return raised & (given | weak)
 
 

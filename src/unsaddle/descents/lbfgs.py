@@ -69,7 +69,7 @@ def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
         value=value,
         line=along(ops, value, -norm * norm, t, p.descent.max_step / norm),
         idle=idle,
-        floor=Floor(),
+        floor=Floor(stiffest=d.floor.stiffest),
     )
 
 
@@ -99,7 +99,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     taken = accepts(line, smooth, slope)
     fell = d.value - value > visible_change(ops, s.x, d.value, d.value)
     idle = ops.where(taken, ops.where(fell, 0, d.idle + 1), d.idle)
-    floor = seen(ops, d.floor, ops.norm(gradient), taken)
+    floor = seen(ops, d, ops.norm(gradient), taken)
     after = learn(ops, d, value, gradient, slope, taken)
     after = after._replace(line=narrow(ops, line, smooth, slope), idle=idle, floor=floor)
     again = retry(ops, s, after, value)

@@ -25,6 +25,7 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     patience: int = 5  # steps, 1 to 100: a tenth of a short run; doubled whenever it was in vain
+    rounding: float = 32.0  # of l h, above 1: a smaller change may be f's own, or rounding of x
     floor: float = 4.0  # noises, above 1: a gradient as short shows no direction to speak of
 
 
@@ -38,14 +39,17 @@ class Floor(NamedTuple):
     since: Scalar = 0  # steps since then
     patience: Scalar = TUNING.patience
     back: Scalar = GO  # where to go on after the noise was measured
+    stiffest: Scalar = 0.0  # largest curvature met in the run, l
 
 
-def seen(ops: Ops, floor: Floor, norm: Scalar, taken: Scalar) -> Floor:
+def seen(ops: Ops, d: Any, norm: Scalar, taken: Scalar) -> Floor:
     """Take note of a trial, and of where it goes on: from its step, if it was taken."""
+    floor, stiffest = d.floor, ops.maximum(d.floor.stiffest, d.curvature)
     lower = taken & (norm < floor.lowest)
     since = ops.where(lower, 0, ops.where(taken, floor.since + 1, floor.since))
     back = ops.where(taken, GO, LINE_SEARCH)
-    return floor._replace(lowest=ops.where(lower, norm, floor.lowest), since=since, back=back)
+    lowest = ops.where(lower, norm, floor.lowest)
+    return floor._replace(lowest=lowest, since=since, back=back, stiffest=stiffest)
 
 
 def close_by(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -59,7 +63,8 @@ def measure(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     """Give up where |g| is noise; else go on."""
     d: Any = s.descent
     change = ops.norm(ops.add(gradient, -1.0, d.gradient))
-    noise = ops.maximum(change - d.curvature * few_roundoffs(ops, s.x), 0.0) / sqrt(2)
+    rounding = TUNING.rounding * d.floor.stiffest * few_roundoffs(ops, s.x)
+    noise = ops.where(change > rounding, change / sqrt(2), 0.0)
     reached = ops.norm(d.gradient) <= TUNING.floor * noise
     floor = d.floor._replace(since=0, patience=2 * d.floor.patience)
     return s._replace(
