@@ -72,6 +72,7 @@ def test_what_is_found_is_there(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.slow
 def test_an_imaginary_frequency_below_the_claim_is_mentioned(seed):
     atoms = relaxed(cuboctahedron())
     shown = certify(atoms, 50.0, seed=seed)

@@ -29,6 +29,7 @@ def largest(atoms):
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+@pytest.mark.slow
 def test_the_cuboctahedron_becomes_an_icosahedron(seed):
     atoms, stopped = cuboctahedron(), cuboctahedron()
     BFGS(stopped, logfile=None).run(fmax=0.01)
@@ -80,6 +81,7 @@ def test_one_atom_is_at_rest():
     assert opt.certificate
 
 
+@pytest.mark.slow
 def test_only_iterates_are_written(tmp_path):
     atoms, log = cuboctahedron(), io.StringIO()
     opt, seen = Minimum(atoms, logfile=log, trajectory=tmp_path / "opt.traj"), []
@@ -99,6 +101,7 @@ def test_only_iterates_are_written(tmp_path):
     assert any(line.split()[5:6] == ["search"] and line.endswith("i") for line in lines)
 
 
+@pytest.mark.slow
 def test_between_steps_the_atoms_are_at_the_iterate():
     atoms = cuboctahedron()
     opt = Minimum(atoms, logfile=None)
@@ -173,6 +176,7 @@ def test_a_restart_of_something_else_is_refused(tmp_path):
         Minimum(Atoms(), restart=file, logfile=None)
 
 
+@pytest.mark.slow
 def test_atoms_that_were_moved_are_relaxed_anew():
     atoms = small()
     opt = Minimum(atoms, logfile=None)
@@ -278,6 +282,7 @@ class TestOfASE:
             pytest.skip("this ASE has no such test")
         getattr(theirs, name)(tmp_path)
 
+    @pytest.mark.slow
     def test_restart_of_a_filter(self, tmp_path, monkeypatch):
         theirs = pytest.importorskip("ase.test.optimize.test_optimizer_restart")
 

@@ -67,6 +67,7 @@ def test_a_file_imports_only_what_its_room_may(path):
     assert libraries <= LIBRARIES.get(room, set())
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_no_optional_library():
     code = f"import sys, unsaddle; print(sorted({OPTIONAL!r} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

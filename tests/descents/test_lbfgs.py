@@ -132,6 +132,7 @@ def accepted(states: list[State]) -> list[tuple[State, State]]:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.slow
 def test_every_step_taken_meets_the_wolfe_conditions(name: str) -> None:
     """And the value never rises, except by what rounding can do."""
     value, gradient, start = PROBLEMS[name]
@@ -223,6 +224,7 @@ def gradients_of(problem: Problem) -> tuple[int, int]:
     return int(own.sum()), theirs
 
 
+@pytest.mark.slow
 def test_it_solves_the_classics_for_the_price_of_scipys() -> None:
     """Each to 1e-8, certified; gradients of the descent within 1.2 of L-BFGS-B's in the mean.
 

@@ -93,6 +93,7 @@ def test_the_page_has_a_row_for_everyone():
     assert expected < {*on_the_page()}
 
 
+@pytest.mark.slow
 def test_the_picture(tmp_path):
     pytest.importorskip("matplotlib")
     course = Course([1.0, 0.5, 0.1], [2], 0.1, True)

@@ -366,6 +366,7 @@ def test_help_is_there(capsys, command, word):
         (["minimize", "demo_for_cli:f"], 2, "unsaddle: error: --x0 is missing"),
     ],
 )
+@pytest.mark.slow
 def test_python_m_unsaddle(demo: Path, argv, code, start):
     done = subprocess.run(
         [sys.executable, "-m", "unsaddle", *argv], cwd=demo, capture_output=True, text=True
@@ -395,6 +396,7 @@ def test_ctrl_c_while_the_users_file_loads_is_quiet(capsys, demo: Path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("argv", ["methods", "minimize landscape:quartic"])
 @pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_exit_code_2(argv, buffered):
     done = subprocess.run(
         f"{sys.executable} -m unsaddle {argv} > /dev/full",
@@ -409,6 +411,7 @@ def test_a_full_disk_is_one_line_and_the_exit_code_2(argv, buffered):
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes it")
 @pytest.mark.parametrize("argv", ["methods", "--help"])
+@pytest.mark.slow
 def test_a_closed_output_is_one_line_and_the_exit_code_2(argv):
     command = f"{sys.executable} -m unsaddle {argv} >&-"
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True)
@@ -417,6 +420,7 @@ def test_a_closed_output_is_one_line_and_the_exit_code_2(argv):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_nobody_reads_on(demo: Path):
     """As in ``unsaddle methods | head``: no traceback, and the exit code that a shell gives."""
     read, write = os.pipe()

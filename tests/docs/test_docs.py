@@ -72,6 +72,7 @@ def last_digit(number: str) -> float:
 
 
 @each_page
+@pytest.mark.slow
 def test_examples_run_and_print_what_is_shown(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def anchors(page: Path) -> set[str]:
     return {"#" + re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+@pytest.mark.slow
 def test_the_paper_leads_to_names_that_exist() -> None:
     found = NAME.findall(PAPER.read_text())
     assert len(found) > 100

@@ -12,6 +12,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_importing_the_package_imports_neither():
     done = python("import sys, unsaddle; print(sorted({'torch', 'jax', 'optax'} & {*sys.modules}))")
     assert done.stdout.strip() == "[]"
@@ -26,6 +27,7 @@ def test_a_missing_extra_says_what_to_type(module, extra):
     assert f"pip install 'unsaddle[{extra}]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_front_end_is_loaded_when_it_is_first_used():
     done = python(f"{WITHOUT}\nimport unsaddle\nprint(unsaddle.torch)")
     assert "pip install 'unsaddle[torch]'" in done.stderr
@@ -33,6 +35,7 @@ def test_a_front_end_is_loaded_when_it_is_first_used():
     assert "AttributeError: module 'unsaddle' has no attribute 'keras'" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_core_minimises_without_them():
     done = python(
         f"{WITHOUT}\nimport unsaddle\n"

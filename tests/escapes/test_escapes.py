@@ -91,6 +91,7 @@ def arrives(method, name, seeds):
 
 
 @each_pair
+@pytest.mark.slow
 def test_from_the_exact_saddle_to_a_certified_point(method, name):
     arrives(method, name, range((SEEDS | TO_THE_END).get((method, name), 20)))
 
@@ -121,6 +122,7 @@ def test_from_the_exact_saddle_with_other_seeds(method, name):
 
 @each_method
 @each_landscape
+@pytest.mark.slow
 def test_a_minimum_is_returned_unchanged(method, name):
     f, (tol, known) = landscapes.LANDSCAPES[name](), CASES[name]
     for seed, x in enumerate(f.minima):

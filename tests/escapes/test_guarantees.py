@@ -249,6 +249,7 @@ def test_the_jump_lemma_on_cubics_that_saturate_rho(slope, rho):
 
 @pytest.mark.parametrize("method", ["pagd", "ancgd"])
 @pytest.mark.parametrize("name", ["quartic", "cubic", "triangle", "exponential", "wells"])
+@pytest.mark.slow
 def test_the_hamiltonian_never_rises_outside_a_window(method, name):
     """E = f(x) + |v|^2/(2 eta) falls at every descent step and every NCE.
 
@@ -283,6 +284,7 @@ def test_the_hamiltonian_never_rises_outside_a_window(method, name):
 
 @each_search
 @pytest.mark.parametrize(("below", "holds"), [(2.0, False), (0.4, True)], ids=["seen", "hidden"])
+@pytest.mark.slow
 def test_curvature_seen_for_sure_is_found_where_gamma_had_to_be_raised(search, below, holds):
     """In single precision, curvature of -2 e or -0.4 e where gamma is raised to 4 e; 20 seeds each.
 

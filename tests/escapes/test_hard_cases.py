@@ -149,6 +149,7 @@ def test_a_function_without_a_lower_bound_is_said_to_have_none(method: str, name
 @each_method
 @pytest.mark.parametrize("curvature_tol", [None, 1e-4, 0.1])
 @pytest.mark.parametrize("start", [[0.0, 0.0], [1.0, 0.0], [1.0, 0.3]])
+@pytest.mark.slow
 def test_a_noisy_gradient_raises_the_claim(method: str, start, curvature_tol: float | None) -> None:
     """Noise of 1e-6 hides what probes of 1e-8 show: gamma is raised, and the claim is true.
 
@@ -214,6 +215,7 @@ def test_ill_scaled_variables(widest: float, down: int, place: float) -> None:
 
 
 @each_method
+@pytest.mark.slow
 def test_a_domain_with_an_end(method: str) -> None:
     """A logarithmic barrier is NaN outside the disc; the saddle at 0 leads to x = +-sqrt(1/2)."""
 

@@ -82,6 +82,7 @@ def test_where_there_is_nothing_it_says_so_within_the_budget(spread, n, gamma) -
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("n", [2, 50, 500])
+@pytest.mark.slow
 def test_twice_the_curvature_is_found(spread, n) -> None:
     """lambda_min = -2 gamma is found with frequency 1 - delta; 300 seeds, delta = .1.
 

@@ -32,6 +32,7 @@ METHODS = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("wild", WILD)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the function's own
+@pytest.mark.slow
 def test_a_wild_function_is_survived(method: str, wild: str) -> None:
     value, gradient = WILD[wild]
     for scale, place, kind in ((1, 1, "d"), (1e150, 1, "d"), (1e-150, 1e5, "d"), (1e20, 1, "f")):

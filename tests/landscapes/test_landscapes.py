@@ -167,6 +167,7 @@ def test_boundary_of_the_region_is_above_the_saddles(case: Landscape):
     assert all(lowest > case.value(x) for x in case.saddles)
 
 
+@pytest.mark.slow
 def test_smoothness_bounds_the_hessian(case: Landscape):
     norms = [norm(case.hessian(x)) for x in draw(case, 2000)]
     assert max(norms) <= case.smoothness * (1 + 1e-9)

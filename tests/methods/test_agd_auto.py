@@ -99,6 +99,7 @@ def test_what_the_descent_learns_of_rho_is_never_more_than_there_is(name: str) -
     assert compared > 100
 
 
+@pytest.mark.slow
 def test_the_rate_on_a_quadratic_is_the_accelerated_one() -> None:
     """To |g| <= .03 lambda_min |x_0|, n = 50, spectrum geometric, condition 10^2 to 10^5.
 
@@ -129,6 +130,7 @@ def test_the_rate_on_a_quadratic_is_the_accelerated_one() -> None:
 
 
 @pytest.mark.parametrize(("n", "most"), [(2, 6000), (10, 9000)])
+@pytest.mark.slow
 def test_rosenbrock(n: int, most: int) -> None:
     """Measured: 4621 and 5958 gradients to a certified minimum."""
     result = solve(rosen, rosen_der, [-1.2, 1.0] * (n // 2))

@@ -54,6 +54,7 @@ def tunings(path: Path) -> Iterator[tuple[int, str]]:
                 yield field.lineno, comments.get(field.lineno, "")
 
 
+@pytest.mark.slow
 def test_every_number_of_our_own_has_unit_range_and_reason() -> None:
     """``# unit, range: reason`` on its line."""
     counted = 0

@@ -76,6 +76,7 @@ def check(f: Wild, x: np.ndarray, certificate: Certificate) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.slow
 def test_every_search_ends_and_says_what_is_so(part: int) -> None:
     """Four hundred of them, at delta = 1e-3: none is false, none takes more than it may."""
     for seed in range(100 * part, 100 * (part + 1)):
@@ -91,6 +92,7 @@ def test_every_search_ends_and_says_what_is_so(part: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.slow
 def test_every_run_ends_and_says_what_is_so(part: int) -> None:
     """Two hundred of them."""
     for seed in range(1000 + 50 * part, 1000 + 50 * (part + 1)):

@@ -80,6 +80,7 @@ def leaves(where: str, gamma: float | None, method: str, seed: int) -> bool:
 
 @each_gamma
 @each_place
+@pytest.mark.slow
 def test_auto_leaves_the_saddle(where: str, gamma: float | None) -> None:
     assert all(leaves(where, gamma, "auto", seed) for seed in range(SEEDS))
 

@@ -13,6 +13,7 @@ EACH = [pytest.param(n, marks=pytest.mark.slow if n == LARGE else ()) for n in M
 
 
 @pytest.mark.parametrize("name", EACH)
+@pytest.mark.slow
 def test_it_starts_on_a_stationary_point_in_most_cases_a_saddle(name):
     p = problem(name)
     assert np.linalg.norm(p.exact_gradient(p.x0)) < 1e-6

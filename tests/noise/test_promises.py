@@ -58,6 +58,7 @@ def most(trials: int) -> float:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.slow
 def test_false_certificates_are_no_more_frequent_than_promised(method: str) -> None:
     risks, false = 0, 0
     for cell, best in cells():

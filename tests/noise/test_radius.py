@@ -18,6 +18,7 @@ BENDING = ("wells", "morse", "factorisation", "skewed", "quartic", "clustered")
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("s", [1e-6, 1e-4])
 @pytest.mark.parametrize("family", BENDING)
+@pytest.mark.slow
 def test_a_translation_hardly_changes_the_radius(family: str, s: float, told: bool) -> None:
     """|x| from 0 to 1e3: r, which is found in steps of four, is that of the function's bending.
 
@@ -41,6 +42,7 @@ def test_a_translation_hardly_changes_the_radius(family: str, s: float, told: bo
 
 @each_method
 @pytest.mark.parametrize("family", ["wells", "quartic", "clustered"])
+@pytest.mark.slow
 def test_noise_is_measured_once_in_a_run_and_kept(family: str, method: str) -> None:
     """However many searches there are: from a saddle there are at least two."""
     smoothness = FAMILIES[family](N, 0.0).smoothness

@@ -63,6 +63,7 @@ def look(
 @each_precision
 @pytest.mark.parametrize("place", [0.0, 1.0])
 @pytest.mark.parametrize("name", EIGENVALUES)
+@pytest.mark.slow
 def test_it_tells_a_minimum_from_a_saddle(method: str, dtype: Any, place: float, name: str) -> None:
     """Also of f 1e8, f 1e-8 and f(x/1e6), where lambda scales along, and at x = 0 with g = 0."""
     for scale, unit in ((1.0, 1.0), (1e8, 1.0), (1e-8, 1.0), (1.0, 1e6)):

@@ -171,6 +171,7 @@ def test_a_test_that_is_not_to_be_trusted(method: str, form: str, options: Any) 
 
 @each_method
 @each_form
+@pytest.mark.slow
 def test_the_budget_is_exact(method: str, form: str) -> None:
     """A budget cuts a run short and changes nothing else; it is used up, and never exceeded."""
     calls: Calls = []
@@ -194,6 +195,7 @@ def lowest(calls: Calls, k: int) -> float:
 
 @each_method
 @each_form
+@pytest.mark.slow
 def test_ctrl_c_gives_the_best_point(method: str, form: str) -> None:
     """At every call, also that for the value where the method has ended: nothing seen is lost."""
     calls: Calls = []
@@ -211,6 +213,7 @@ def test_ctrl_c_gives_the_best_point(method: str, form: str) -> None:
 @each_method
 @each_form
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.slow
 def test_an_answer_that_is_not_finite(method: str, form: str, bad: float) -> None:
     """Once, or from then on: the outcome says so, and x is the lowest point that was seen."""
     calls: Calls = []
@@ -240,6 +243,7 @@ class FrozenError(Exception):
 @each_method
 @each_form
 @pytest.mark.parametrize("kind", [ZeroDivisionError, StopIteration, FrozenError, SystemExit])
+@pytest.mark.slow
 def test_an_exception_passes_unchanged(method: str, form: str, kind: type[Any]) -> None:
     calls: Calls = []
     solve(method, form, calls)

@@ -41,6 +41,7 @@ def interrupting(patch: pytest.MonkeyPatch, operation: str, k: int) -> list[int]
 
 @each_method
 @pytest.mark.parametrize("operation", WITHIN)
+@pytest.mark.slow
 def test_a_state_is_never_torn(method: str, operation: str) -> None:
     """After a Ctrl-C in the midst of any update, the run goes on as if there had been none."""
     calls: Calls = []

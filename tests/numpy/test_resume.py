@@ -147,6 +147,7 @@ def test_a_slip_in_save_or_load_says_what_to_type(tmp_path: Path) -> None:
 
 @each_method
 @each_form
+@pytest.mark.slow
 def test_what_is_done_to_a_result_does_not_reach_its_state(method: str, form: str) -> None:
     for k in (*range(0, 60, 3), 10**6):
         result = solve(method, form, [], **stopped_by("callback", k))

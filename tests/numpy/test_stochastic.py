@@ -77,6 +77,7 @@ def test_the_certificate_says_over_what():
     assert found.certificate.failure_probability == 1e-3
 
 
+@pytest.mark.slow
 def test_psgd_leaves_the_saddle_and_ends_with_the_budget():
     result = solve(method="psgd", max_samples=5000)
     assert result.outcome is Outcome.BUDGET
@@ -138,6 +139,7 @@ def test_false_certificates_are_rare():
             assert not result.success
 
 
+@pytest.mark.slow
 def test_a_search_that_ends_early_in_vain_goes_on():
     """Ended as soon as anything bends, never believed: still all steps of all searches."""
     result = solve(soon=0.0, enough=1e9, window=30, probes=2, max_samples=10**5)
@@ -166,6 +168,7 @@ def until(queries):
 
 
 @each_form
+@pytest.mark.slow
 def test_a_run_goes_on_bit_for_bit_wherever_it_was_cut(form, tmp_path):
     """After a step, between the two queries of one sample, in a test, in a jump."""
     calls, form = watched(form)
@@ -185,6 +188,7 @@ def test_a_run_goes_on_bit_for_bit_wherever_it_was_cut(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", [FORMS["sampler"], FORMS["epochs"]], ids=["sampler", "epochs"])
+@pytest.mark.slow
 def test_a_budget_is_as_many_samples_as_whole_queries_take(form):
     """At every budget the run is as long as it can be, the certificate's queries included."""
     calls, form = watched(form)
@@ -203,6 +207,7 @@ def test_a_budget_is_as_many_samples_as_whole_queries_take(form):
 
 
 @each_method
+@pytest.mark.slow
 def test_a_budget_cuts_before_the_query_that_it_does_not_cover(method):
     whole = solve(method=method, max_samples=3000)
     assert whole.njev <= 3000

@@ -145,6 +145,7 @@ def test_minimize_sends_a_stochastic_method_on():
 
 
 @pytest.mark.parametrize("form", [(flat, sampler), (flat, None), (FiniteSum(flat, DATA), None)])
+@pytest.mark.slow
 def test_a_gradient_that_ignores_its_sample_is_warned_of_once(form):
     with pytest.warns(UserWarning, match="grad ignores its sample") as caught:
         assert solve(form).success

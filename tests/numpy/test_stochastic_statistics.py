@@ -103,6 +103,7 @@ def test_the_printed_search_on_quadratics_with_gradient_noise(sigma):
 
 
 @pytest.mark.parametrize("bend", [0.5, 1.0])
+@pytest.mark.slow
 def test_the_practical_search_on_finite_sums(bend):
     """RQ <= -gamma/4 with frequency at least 3/4, as one search of the preset is meant to have.
 
@@ -183,6 +184,7 @@ def test_the_mean_direction_is_that_of_the_exact_search():
 
 
 @pytest.mark.parametrize("n", [10, 100])
+@pytest.mark.slow
 def test_half_of_psgd_where_noise_is_additive_and_known_to_be(n):
     """Zhang & Li's claim, in samples until a saddle is left: medians of 3, ratio .09 to .16."""
     quiet = stochastic.MODELS[0]

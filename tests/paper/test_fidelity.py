@@ -177,6 +177,7 @@ def test_whole_runs(algorithm, f, offset):
 
 
 @each_function
+@pytest.mark.slow
 def test_algorithm_6(f):
     """NCE, called as Algorithm 2 does: at least 500 queries aside, and 100 times a stop without."""
     values, vectors = np.linalg.eigh(f.hessian(f.saddles[0]))
