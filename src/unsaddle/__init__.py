@@ -9,8 +9,9 @@ from unsaddle.methods.constants import Constants, SampledConstants
 from unsaddle.methods.table import METHODS
 from unsaddle.numpy.certify import certify, find_negative_curvature
 from unsaddle.numpy.checkpoint import load, save
-from unsaddle.numpy.minimize import minimize, scipy_method
+from unsaddle.numpy.minimize import minimize
 from unsaddle.numpy.sampling import FiniteSum
+from unsaddle.numpy.scipy_method import scipy_method
 from unsaddle.numpy.stochastic import minimize_stochastic
 
 __version__ = "0.1.0"

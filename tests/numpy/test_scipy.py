@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, OptimizeWarning
 from scipy.optimize import minimize as scipy_minimize
 
 from tests.watched import gradient, value
-from unsaddle import minimize, scipy_method
+from unsaddle import Outcome, minimize, scipy_method
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,58 @@ def test_scipy_method_knows_its_name_at_once() -> None:
         scipy_method("angcd")
 
 
+@pytest.mark.parametrize("word", ["maxiter", "maxfun", "maxfev", "max_gradients"])
+def test_every_budget_of_scipy_limits_the_gradients(word: str) -> None:
+    options = {word: 4, "maxiter": 4}
+    result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+    assert result.outcome is Outcome.BUDGET
+    assert result.njev == 4
+
+
+def test_values_are_what_a_numerical_gradient_is_made_of() -> None:
+    options = {"maxfun": 20}  # of four values each
+    result = scipy_minimize(value, [1, 0], method=scipy_method(), options=options)
+    assert result.outcome is Outcome.BUDGET
+    assert result.njev == 5
+
+
+@pytest.mark.parametrize(("norm", "tol"), [(np.inf, 1e-3), (2, 1e-3), (1, 1e-3 / 3), (-1, 1e-3)])
+def test_gtol_is_met_in_the_norm_that_is_asked_for(norm: float, tol: float) -> None:
+    x0, options = np.append(np.ones(8), 0.5), {"gtol": 1e-3, "norm": norm}
+    result = scipy_minimize(value, x0, jac=gradient, method=scipy_method(), options=options)
+    assert result.success
+    assert result.parameters.tolerance == pytest.approx(tol)
+    assert np.linalg.norm(result.jac, norm) <= 1e-3
+
+
+def test_options_without_meaning_are_named_in_one_warning() -> None:
+    options = {"ftol": 1e-9, "maxls": 20, "maxcor": 5, "gtol": 1e-4}
+    with pytest.warns(OptimizeWarning, match="ftol, maxls, maxcor have no meaning") as seen:
+        result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
+    assert result.success
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("callback", [None, lambda xk: None, lambda intermediate_result: None])
+def test_return_all_gives_the_iterates(callback: Any) -> None:
+    given = {"options": {"return_all": True}, "callback": callback}
+    result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), **given)
+    assert np.array_equal(result.allvecs[0], [1, 0])
+    assert np.array_equal(result.allvecs[-1], result.x)
+    assert len({x.tobytes() for x in result.allvecs}) == len(result.allvecs)
+
+
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "kind", "words"),
     [
-        ({"maxiter": 9}, "maxiter is not known here: pass options={'max_gradients': <a whole num"),
-        ({"maxiter": 9, "disp": True}, "pass options={'max_gradients': <a whole number>}"),
-        ({"gtol": 1e-3}, "gtol is not known here: pass options={'tol': <the gradient norm"),
-        ({"maxit": 9}, "maxit is unknown"),
+        ({"maxit": 9}, TypeError, "maxit is unknown; did you mean"),
+        ({"maxiter": -1}, ValueError, "maxiter must be a whole number >= 0"),
+        ({"gtol": 0.0}, ValueError, "option gtol must be a number > 0, got 0.0"),
+        ({"gtol": 1e-3, "norm": "fro"}, ValueError, "option norm must be the order of a norm"),
     ],
 )
-def test_options_of_scipy_are_refused_with_what_to_type(options: Any, words: str) -> None:
-    with pytest.raises(TypeError, match=re.escape(words)):
+def test_other_options_are_refused_with_what_to_type(options: Any, kind: Any, words: str) -> None:
+    with pytest.raises(kind, match=re.escape(words)):
         scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
 
 

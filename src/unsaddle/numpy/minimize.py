@@ -1,21 +1,19 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
 import functools
-import inspect
-import math
 import os
 from collections.abc import Callable
 from typing import Any, Unpack
 
-import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
-from unsaddle.messages import ELSEWHERE, NOT_CALLED, refuse_words_of_scipy
+from unsaddle.messages import ELSEWHERE
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, STOCHASTIC, find, parameters_of
+from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
 from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run, Seen
@@ -111,47 +109,6 @@ def minimize(
     return conclude(run, method, x0)
 
 
-def scipy_method(
-    method: str = "auto", *misplaced: Any, **parameters: Any
-) -> Callable[..., OptimizeResult]:
-    """Give a method in the form that ``scipy.optimize.minimize(..., method=...)`` takes.
-
-    Args:
-        method: A name from ``unsaddle methods``; "auto" needs no parameters.
-        *misplaced: What comes if ``method=unsaddle.scipy_method`` is passed, which is an error.
-        **parameters: Arguments of ``unsaddle.minimize``, such as ``smoothness``; SciPy's own
-            ``tol`` and ``options`` come after them and win.
-
-    Returns:
-        A callable with SciPy's signature for custom methods; its option ``disp`` prints the end.
-
-    Raises:
-        TypeError: If it is passed to SciPy without being called.
-    """
-    if misplaced or callable(method):
-        raise TypeError(NOT_CALLED)
-    find(method)
-
-    def solve(
-        fun: Callable[..., Any],
-        x0: Any,
-        args: tuple[Any, ...] = (),
-        jac: Any = None,
-        hess: Any = None,
-        hessp: Any = None,
-        disp: Any = False,
-        **options: Any,
-    ) -> OptimizeResult:
-        refuse_words_of_scipy(options, minimize)
-        given = {k: v for k, v in {"jac": jac, **options}.items() if v is not None}
-        result = minimize(fun, x0, args, method, **{**parameters, **given})
-        if disp:
-            print(result.message)
-        return result
-
-    return solve
-
-
 def _noisy(parameters: Parameters, noise: float) -> Parameters:
     """Tell a search that can use it how far the gradient is to be trusted."""
     if not isinstance(parameters.escape, krylov.Settings):
@@ -223,25 +180,3 @@ def _same_promise(run: Run, checkpoint: Checkpoint) -> None:
                 f"state is of a run with {name} {then:.3g}, and {now:.3g} is asked for: "
                 f"pass the same {name}, or start anew from result.x without state"
             )
-
-
-def adapted(callback: Callable[..., Any]) -> Callable[[Run], None]:
-    """Call either kind of SciPy callback: ``callback(xk)`` or ``callback(intermediate_result)``."""
-    if not callable(callback):
-        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-    try:
-        modern = set(inspect.signature(callback).parameters) == {"intermediate_result"}
-    except ValueError:  # a builtin without a signature
-        modern = False
-
-    def call(run: Run) -> None:
-        x = run.state.x.copy()
-        if modern:
-            seen = (run.iterate[:2], run.oracle.best or (x, None))
-            known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
-            fun = known[0] if known else math.nan
-            callback(intermediate_result=OptimizeResult(x=x, fun=fun, nit=run.iterations))
-        else:
-            callback(x)
-
-    return call

@@ -11,10 +11,11 @@ from unsaddle.core.outcome import STATUS, Outcome
 from unsaddle.messages import nearest
 from unsaddle.methods.constants import SampledGiven, spelled
 from unsaddle.methods.table import STOCHASTIC, parameters_of
+from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint
 from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run
-from unsaddle.numpy.minimize import adapted, resume
+from unsaddle.numpy.minimize import resume
 from unsaddle.numpy.ops import ops
 from unsaddle.numpy.result import CUT_SHORT, conclude
 from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
