@@ -23,7 +23,7 @@ BUDGET = {"curvature_tol": 0.02, "failure_probability": 0.01, "n": 1000}
 CALLS = {
     **dict.fromkeys(["curvature", "jump"], SADDLE),
     **dict.fromkeys(["nc_finding", "anc_finding"], FINDING),
-    **dict.fromkeys(["pgd_nc", "ancgd", "pgd", "pgd_2021", "pagd"], RUN),
+    **dict.fromkeys(["pgd_nc", "ancgd", "pgd", "pagd"], RUN),
     "snc_finding": {**FINDING, "stochastic_smoothness": LT},
     "sgd_nc": RUN | NOISE,
     "psgd": {**RUN, "variance": S2},
@@ -77,9 +77,6 @@ def jin(c):
     chi = 3 * max(log(N * L * G / (c * E**2 * D)), 4)
     r, g, f = sqrt(c) / chi**2 * E / L, sqrt(c) / chi**2 * E, c / chi**3 * UNIT
     yield "pgd", (chi, c / L, r, g, f, ceil(chi / c**2 * L / GAMMA))
-    iota = c * log(N * L * G / (R * E * D))
-    r, f = E / (400 * iota**3), UNIT / (50 * iota**3)
-    yield "pgd_2021", (iota, 1 / L, 1 / L * r, E, f, ceil(L / GAMMA * iota))
     kappa, chi = L / GAMMA, max(1, log(N * L * G / (R * E * D)))
     r, quantum = ETA * E * chi**-5 * c**-8, UNIT * chi**-5 * c**-7
     yield "pagd", (*MOMENTUM, ceil(sqrt(kappa) * chi * c), r, kappa, chi, quantum)
@@ -304,7 +301,7 @@ def test_the_printed_radius_is_not_a_length(name, problem, a, c):
 
 @fast
 @given(problems, powers, powers)
-@pytest.mark.parametrize("name", ["pgd_2021", "pagd", "psgd"])
+@pytest.mark.parametrize("name", ["pagd", "psgd"])
 def test_the_later_log_factors_depend_on_the_unit_of_length(name, problem, a, c):
     """By -2 log c, unless the floor at 1 hides it."""
     new, old = in_both_units(name, words_of(name, problem), a, c)

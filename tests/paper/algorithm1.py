@@ -4,6 +4,8 @@ from numpy.linalg import norm
 
 from .ask import Asking, Vector, grad
 
+SMALLEST = 1e-150  # a norm below which the square of y is about to underflow
+
 
 def nc_finding(
     x_tilde: Vector,
@@ -29,7 +31,10 @@ def nc_finding(
     y = start  # line 1
     for _ in range(1, steps + 1):  # line 2
         ahead = yield from grad(x_tilde + radius * y / norm(y))  # line 3
-        y = y - norm(y) / (smoothness * radius) * (ahead - grad_tilde)  # line 3
+        before, y = y, y - norm(y) / (smoothness * radius) * (ahead - grad_tilde)  # line 3
+        # Erratum 13: at a minimum y shrinks to 0, and y / |y| is 0 / 0. Printed: no such line.
+        if norm(y) < SMALLEST:
+            y = radius * before / norm(before)
     # Erratum 5: the norm of y_T is not r. Printed: y_T / r.
     return y / norm(y)  # line 4
 

@@ -7,6 +7,9 @@ import pytest
 from numpy.linalg import matrix_power, norm, solve
 from numpy.testing import assert_allclose, assert_array_equal
 
+from unsaddle.landscapes import h
+from unsaddle.methods import theory
+
 from .algorithm1 import nc_finding
 from .algorithm2 import ancgd
 from .algorithm5 import pgd_nc
@@ -205,3 +208,42 @@ def test_erratum_11(method: Callable[..., Asking[Vector]]) -> None:
     assert_array_equal(at_minimum, minimum)
     assert len(jumps) == 2
     assert all(QUARTIC.value(jump) > QUARTIC.value(minimum) + 1e-4 for jump in jumps)
+
+
+def test_erratum_13(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a minimum of h (n = 10) y underflows to 0/0 within the theorem's T, but for the guard."""
+    f = h(10, 0.1)
+    tol = (0.05) ** 2 / f.hessian_lipschitz
+    search = theory.nc_finding(
+        smoothness=f.smoothness, hessian_lipschitz=f.hessian_lipschitz, tol=tol, n=10,
+        failure_probability=1e-3,
+    )  # fmt: skip
+    start = search.radius * unit(np.arange(1.0, 11.0))
+    asked = f.minima[0], search.radius, search.window, f.smoothness, start
+    _, e = run(nc_finding(*asked), f.value, f.gradient)
+    assert_allclose(norm(np.array(e)), 1)
+    monkeypatch.setattr("tests.paper.algorithm1.SMALLEST", 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        _, e = run(nc_finding(*asked), f.value, f.gradient)
+    assert np.isnan(np.array(e)).all()
+
+
+def test_erratum_14() -> None:
+    """SGD outside a search costs eps^-4 by itself: Table 1's 3.5 is not to be had with it."""
+    words = {"smoothness": 1.0, "hessian_lipschitz": 1.0, "n": 10, "failure_probability": 0.1,
+             "decrease_available": 1.0, "stochastic_smoothness": 1.0, "variance": 1.0}  # fmt: skip
+    few, many = (theory.sgd_nc(tol=tol, **words) for tol in (1e-6, 1e-7))
+    descent = [each.descent_batch * each.iterations for each in (few, many)]
+    assert_allclose(np.log10(descent[1] / descent[0]), 4, atol=0.01)
+
+
+@pytest.mark.parametrize("ell", [0.1, 1.0, 10.0])
+def test_erratum_15(ell: float) -> None:
+    """The end of the proofs of Propositions 3, 5 and 24: rho eps/(64 l) is meant, and enough."""
+    for gamma in ell * np.array([1e-6, 1e-3, 0.5, 1.0]):
+        aside = gamma / (8 * ell)  # the norm of the part of e in the other eigenspaces
+        assert_allclose(ell * aside**2, gamma**2 / (64 * ell))
+        assert np.isclose(ell * aside**2, gamma**2 / (64 * ell**2), atol=0) == (
+            ell == 1.0
+        )  # as printed
+        assert -gamma / 2 * (1 - aside**2) + ell * aside**2 <= -gamma / 4

@@ -125,17 +125,18 @@ METHODS: dict[str, Method] = {
     ),
     "neon": Method(
         gd, neon, proof, parameters.neon_gd, SMOOTH,
-        "gradient descent x NEON", "gradient, value at the jump", "log(n) / eps^2",
-        "Xu, Jin & Yang (2018), our reconstruction",
+        "gradient descent x NEON", "gradient, value at the jump",
+        "log(n) / eps^2, by the same argument", "Xu, Jin & Yang (2018), our reconstruction",
     ),
     "neon+": Method(
         agd, neon_plus, proof, parameters.neon_agd, SMOOTH,
-        "accelerated descent + NCE x NEON+", "gradient, value", "log(n) / eps^1.75",
-        "Xu, Jin & Yang (2018), our reconstruction",
+        "accelerated descent + NCE x NEON+", "gradient, value",
+        "log(n) / eps^1.75, by the same argument", "Xu, Jin & Yang (2018), our reconstruction",
     ),
     "agd+lanczos": Method(
         agd, lanczos, adaptive_anc, parameters.agd_lanczos, SMOOTH,
-        "accelerated descent + NCE x Lanczos", "gradient, value", "log(n) / eps^1.75",
+        "accelerated descent + NCE x Lanczos", "gradient, value",
+        "log(n) / eps^1.75, by the same argument",
         "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
     ),
 }

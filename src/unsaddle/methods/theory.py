@@ -2,9 +2,9 @@
 
 Sources: Zhang & Li (2021) for `nc_finding` to `sgd_nc`; Jin, Ge, Netrapalli, Kakade & Jordan (2017)
 for `pgd`; Jin, Netrapalli & Jordan (2018) for `pagd`; Jin, Netrapalli, Ge, Kakade & Jordan (2021)
-for `pgd_2021` and `psgd`. Arguments are keyword-only words, the common ones listed in `Finding` and
-`Run`; bodies use the symbols. A value out of range raises a ValueError that names it. Counts are
-rounded up to an int of at least 1.
+for `psgd`. Arguments are keyword-only words, the common ones listed in `Finding` and `Run`; bodies
+use the symbols. A value out of range raises a ValueError that names it. Counts are rounded up to an
+int of at least 1.
 
 Differences from the papers; 3 and 4 leave a dependence on the units of f and x:
 
@@ -12,7 +12,7 @@ Differences from the papers; 3 and 4 leave a dependence on the units of f and x:
 2. `pgd_nc`, `ancgd`, `sgd_nc`: one search is always made, so delta_0 never exceeds delta.
 3. `sgd_nc`: M gets the factor max(1, sigma^2); the proof uses a multiple of sigma^2 / eps^2. T is
    as printed, though the descent T eps^2 / (32 l) of the proof is then Delta_f / 4, not Delta_f.
-4. `pgd_2021`, `pagd`, `psgd`: l Delta_f / (rho eps) in the logarithm is the square of a length, and
+4. `pagd`, `psgd`: l Delta_f / (rho eps) in the logarithm is the square of a length, and
    in `snc_finding` eta r_s is not a length. These logarithms are kept at 1 or more.
 5. `nc_finding`: none, but the proof loses a factor sqrt 2, it may fail with sqrt 2 delta_0.
 """
@@ -223,12 +223,12 @@ def sgd_nc(*, stochastic_smoothness: float, variance: float, **run: Unpack[Run])
 class Perturbed(NamedTuple):
     """Parameters of a perturbed gradient descent."""
 
-    log_factor: float  # chi (2017), iota (2021)
+    log_factor: float  # chi in pgd, iota in psgd
     step: float  # eta
-    radius: float  # r (2017), eta r (2021); in psgd the root mean square norm
-    tolerance: float  # g_thres (2017), eps (2021)
-    decrease: float  # f_thres (2017), script F (2021)
-    steps: int  # t_thres (2017), script T (2021)
+    radius: float  # r; in psgd the root mean square norm of eta xi
+    tolerance: float  # g_thres; eps in psgd
+    decrease: float  # f_thres; script F in psgd
+    steps: int  # t_thres; script T in psgd
 
 
 @checked
@@ -240,16 +240,6 @@ def pgd(*, constant: float = 1, **run: Unpack[Run]) -> Perturbed:
     decrease = constant * eps * sqrt(eps / rho) / chi**3
     steps = _steps(chi * ell / (constant**2 * sqrt(rho * eps)))
     return Perturbed(chi, constant / ell, tolerance / ell, tolerance, decrease, steps)
-
-
-@checked
-def pgd_2021(*, constant: float = 1, **run: Unpack[Run]) -> Perturbed:
-    """Return the parameters of Jin et al. (2021), whose `constant` (c) is "large enough"."""
-    ell, rho, eps, delta, n, gap = _run(run)
-    iota = _log_factor(constant, n * ell * gap / (rho * eps * delta))
-    decrease = eps * sqrt(eps / rho) / (50 * iota**3)
-    steps = _steps(iota * ell / sqrt(rho * eps))
-    return Perturbed(iota, 1 / ell, eps / (400 * iota**3 * ell), eps, decrease, steps)
 
 
 @checked
