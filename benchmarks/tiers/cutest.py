@@ -21,16 +21,30 @@ def cutest() -> Iterator[Problem]:
     """Give the problems of at most 200 variables, each compiled when its turn comes."""
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
-    for each in _problems():
-        if type(each).__name__ in SLOW:
-            continue
-        try:
-            x0 = np.asarray(jax.flatten_util.ravel_pytree(each.y0)[0], float)
-        except Exception as error:  # a problem that cannot be built is sif2jax's affair
-            print(f"skipped {type(each).__name__}: {error}", file=sys.stderr)
-            continue
-        if x0.size <= LARGEST:
+    for each in _problems("unconstrained"):
+        x0 = None if type(each).__name__ in SLOW else _flat(jax, each)
+        if x0 is not None and x0.size <= LARGEST:
             yield _compiled(jax, each, x0)
+
+
+def bounded(largest: int) -> Iterator[tuple[Problem, Array, Array]]:
+    """Give the problems with bounds of at most so many variables, with their bounds."""
+    jax = importlib.import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+    for each in _problems("bounded"):
+        x0 = _flat(jax, each)
+        if x0 is not None and x0.size <= largest:
+            sides = (jax.flatten_util.ravel_pytree(side)[0] for side in each.bounds)
+            lower, upper = (np.asarray(side, float) for side in sides)
+            yield _compiled(jax, each, x0), lower, upper
+
+
+def _flat(jax: Any, problem: Any) -> Array | None:
+    try:
+        return np.asarray(jax.flatten_util.ravel_pytree(problem.y0)[0], float)
+    except Exception as error:  # a problem that cannot be built is sif2jax's affair
+        print(f"skipped {type(problem).__name__}: {error}", file=sys.stderr)
+        return None
 
 
 def _compiled(jax: Any, problem: Any, x0: Array) -> Problem:
@@ -57,8 +71,8 @@ def _compiled(jax: Any, problem: Any, x0: Array) -> Problem:
     )
 
 
-def _problems() -> Any:
-    """Import the unconstrained problems alone: the whole of sif2jax takes a minute or more."""
+def _problems(kind: str) -> Any:
+    """Import the problems of one kind alone: the whole of sif2jax takes a minute or more."""
     importlib.import_module("jax.flatten_util")
     spec = importlib.util.find_spec("sif2jax")
     if spec is None or spec.origin is None:
@@ -68,5 +82,5 @@ def _problems() -> Any:
         package = ModuleType(name)
         package.__path__ = [str(path)]
         sys.modules[name] = package
-    module = importlib.import_module("sif2jax.cutest._unconstrained_minimisation")
-    return module.unconstrained_minimisation_problems
+    module = importlib.import_module(f"sif2jax.cutest._{kind}_minimisation")
+    return getattr(module, f"{kind}_minimisation_problems")

@@ -54,7 +54,12 @@ class Certificate:
     gradient_noise: float = 0.0
     """Length of a gradient's error, as declared or measured; zero where it is rounding alone."""
     gradient_norm: float = math.nan
-    """The gradient's norm at x, of which the claim says nothing; NaN where it was not kept."""
+    """The gradient's norm at x, of which the claim says nothing; NaN where it was not kept. Within
+    bounds it is the projected gradient's."""
+    free: int | None = None
+    """How many variables are free, to which the claim is restricted; None without bounds."""
+    unclear: tuple[int, ...] = ()
+    """The variables at a bound, or next to it, that no multiplier clearly holds there."""
 
     def __bool__(self) -> bool:
         """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""

@@ -10,6 +10,10 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 LIMITED = "are not supported: leave them out, or substitute the variables"
+CONSTRAINED = (
+    "are not supported: bounds are, with bounds=; for equations eliminate variables, or add a "
+    "penalty to fun, or use scipy.optimize.minimize(..., method='trust-constr')"
+)
 BUDGET = "is not known here: pass max_gradients=<a whole number>"
 TARGET = "is not known here: pass tol=<the gradient norm to reach>"
 NO_HESSIAN = "is not needed: curvature is measured with gradients, leave it out"
@@ -19,7 +23,7 @@ SEED = "is seed here: pass seed=<a whole number>"
 ELSEWHERE = {
     "noise": "is gradient_noise now, in the gradient's own units: pass gradient_noise=<its error>",
     "bounds": LIMITED,
-    "constraints": LIMITED,
+    "constraints": CONSTRAINED,
     "maxiter": BUDGET,
     "maxfun": BUDGET,
     "maxfev": BUDGET,
@@ -154,7 +158,7 @@ def refuse_words_of_scipy(options: Mapping[str, Any], function: Callable[..., An
     """Refuse SciPy's own words among the options that SciPy hands on to a function."""
     arguments = [*inspect.signature(function).parameters][:-1]
     for word, value in options.items():
-        if word in THROUGH_SCIPY and _asks(value):
+        if word in THROUGH_SCIPY and word not in arguments and _asks(value):
             _refuse(word, arguments, [], THROUGH_SCIPY, "")
 
 
@@ -162,7 +166,7 @@ def _refuse(
     word: str, arguments: list[str], own: list[str], elsewhere: Mapping[str, str], besides: str
 ) -> NoReturn:
     hint = elsewhere.get(word, f"is unknown; {meant(word, [*arguments, *own])}").rstrip("; ")
-    error = ValueError if hint == LIMITED else TypeError
+    error = ValueError if hint in (LIMITED, CONSTRAINED) else TypeError
     raise error(f"{word} {hint}\nThe arguments are {', '.join(arguments)}{besides}")
 
 

@@ -93,11 +93,6 @@ def test_no_starts_at_all(starts):
         minimize(F.value, SADDLE, jac=F.gradient, starts=starts)
 
 
-def test_bounds_are_refused():
-    with pytest.raises(ValueError, match="bounds are not supported"):
-        minimize(F.value, SADDLE, jac=F.gradient, bounds=[(0, 1)] * 10)
-
-
 def test_a_fault_in_a_later_start_keeps_what_the_others_have_found():
     calls = iter(range(10**9))
 

@@ -1,5 +1,6 @@
 """Packages that take an optimiser: each is given ours as it stands, and fits as it always does."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,29 @@ LABELS = (X[:, 0] - X[:, 1] + 10 * NOISE > 0).astype(float)
 def package(name: str) -> Any:
     """Import a package, or skip the test with what to type."""
     return pytest.importorskip(name, reason=f"no {name} here: pip install 'unsaddle[hosts]'")
+
+
+@pytest.mark.slow
+def test_scikit_learn_fits_a_gaussian_process_within_the_bounds_of_its_kernel() -> None:
+    processes = package("sklearn.gaussian_process")
+    kernels = package("sklearn.gaussian_process.kernels")
+    kernel = kernels.ConstantKernel(1.0) * kernels.RBF([1.0, 1.0]) + kernels.WhiteKernel(0.1)
+    wave = np.sin(3 * X[:, 0]) + NOISE  # X[:, 1] has no part in it: its length goes to its bound
+
+    def ours(objective: Any, theta: np.ndarray, bounds: Any) -> tuple[np.ndarray, float]:
+        found = minimize(objective, theta, jac=True, bounds=bounds, method=scipy_method())
+        assert found.success
+        assert found.certificate.free == 3
+        return found.x, found.fun
+
+    theirs = processes.GaussianProcessRegressor(kernel, n_restarts_optimizer=0)
+    mine = processes.GaussianProcessRegressor(kernel, optimizer=ours)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a length that is at its bound
+        theirs.fit(X, wave)
+        mine.fit(X, wave)
+    value = mine.log_marginal_likelihood_value_
+    assert value >= theirs.log_marginal_likelihood_value_ - 1e-5
 
 
 @pytest.mark.slow

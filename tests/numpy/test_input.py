@@ -113,7 +113,7 @@ BEFORE = named(
         ({"hessp": gradient}, TypeError, "hessp not needed"),
         ({"options": {"maxiter": 3}}, TypeError, "options max_gradients=1000"),
         ({"constraints": [{"type": "eq"}]}, ValueError, "constraints not supported"),
-        ({"bounds": np.zeros((2, 2))}, ValueError, "bounds not supported"),
+        ({"bounds": np.zeros((2, 2))}, ValueError, "bounds fix every variable"),
         ({"grad": gradient}, TypeError, "grad jac=<the"),
         ({"smoothnes": 3}, TypeError, "smoothnes smoothness"),
         ({"smoothness": None, "smothness": 3}, TypeError, "smothness did mean smoothness"),

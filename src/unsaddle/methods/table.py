@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from unsaddle import messages
 from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
 from unsaddle.descents.agd import agd
+from unsaddle.descents.bounded import bounded
 from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
@@ -156,6 +157,7 @@ STOCHASTIC: dict[str, Method] = {
 }
 # fmt: on
 AROUND = compose(external, then(lanczos, adaptive_anc))  # "auto" around the user's own descent
+BOUNDED = compose(bounded, then(lanczos, adaptive_anc))  # "auto" within bounds
 
 
 def find(method: str) -> Method:

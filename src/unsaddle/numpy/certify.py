@@ -10,6 +10,8 @@ from unsaddle.core.phases import PROVE
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.search import search
+from unsaddle.numpy.bounded import BoxRun, within
+from unsaddle.numpy.box import box_of
 from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
@@ -27,6 +29,7 @@ def certify(
     *,
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    bounds: Any = None,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -41,6 +44,7 @@ def certify(
             than rounding; measured if not given.
         probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
             given.
+        bounds: Of the variables, as SciPy takes them: the claim is about those that are free.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -54,6 +58,7 @@ def certify(
         max_gradients=max_gradients,
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
+        bounds=bounds,
     )
 
 
@@ -69,6 +74,7 @@ def find_negative_curvature(
     *,
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    bounds: Any = None,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -83,6 +89,7 @@ def find_negative_curvature(
         max_gradients: The search stops before it takes more gradients than this.
         gradient_noise: Length of a gradient's error, see ``certify``.
         probe_radius: Distance over which gradients are differenced, see ``certify``.
+        bounds: Of the variables, see ``certify``.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
@@ -101,10 +108,12 @@ def find_negative_curvature(
     }
     solver, p = search(method, x.size, **claim)
     state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)
-    run = Run(solver, p, state, Oracle(None, grad, x, limit=limit, name="grad"))
+    oracle, box = Oracle(None, grad, x, limit=limit, name="grad"), box_of(bounds, x)
+    run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
     outcome = run.go()
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
         raise NotFiniteError("grad returned NaN or infinity")
-    return certificate(read(ops, p, run.state, run.oracle.gradients))
+    shown = certificate(read(ops, p, run.state, run.oracle.gradients))
+    return run.restricted(shown) if isinstance(run, BoxRun) else shown

@@ -29,6 +29,7 @@ class Checkpoint(NamedTuple):
     tol: float = 0.0  # what was asked for, so that a resumed run claims nothing else
     curvature_tol: float = 0.0
     failure_probability: float = 0.0
+    within: Vector | None = None  # bounds: which variables are free, and the whole gradient
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""
@@ -106,7 +107,8 @@ def _form(entries: dict[str, Any]) -> Checkpoint:
     blank = solver.start(ops, Parameters(0.0, None, None), x, 0)
     gradient = x if "gradient" in entries else None
     best = Best(x, 0.0) if "best.x" in entries else None
-    return Checkpoint(method, blank, 0.0, gradient, best=best)
+    within = x if "within" in entries else None
+    return Checkpoint(method, blank, 0.0, gradient, best=best, within=within)
 
 
 def _entries(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:

@@ -31,12 +31,57 @@ def relative_error(scheme: str, x: Vector) -> float:
     return (float(np.finfo(x.dtype).eps) / 2) ** SCHEMES[scheme].error
 
 
-def gradient(fun: Callable[[Any], Any], scheme: str, x: Vector) -> Vector:
-    """Give the gradient of fun at x by differences."""
+def gradient(
+    fun: Callable[[Any], Any], scheme: str, x: Vector, box: tuple[Vector, Vector] | None = None
+) -> Vector:
+    """Give the gradient of fun at x by differences, which stay within bounds if there are any."""
     sign = np.where((scheme == "3-point") | (scheme == "cs") | (x >= 0), 1.0, -1.0)
     steps = np.finfo(x.dtype).eps ** SCHEMES[scheme].step * sign * np.maximum(1.0, np.abs(x))
     here = fun(x.copy()) if scheme == "2-point" else 0.0
+    if box is not None and scheme != "cs":
+        return _within(fun, scheme, x, steps, *box)
     return np.array([_slope(fun, scheme, x, i, h, here) for i, h in enumerate(steps)], x.dtype)
+
+
+def _within(
+    fun: Callable[[Any], Any], scheme: str, x: Vector, steps: Vector, lower: Vector, upper: Vector
+) -> Vector:
+    """Give the gradient by differences whose points are all within bounds.
+
+    Where a step behind would leave them, both are ahead, and the parabola through the three values
+    is differentiated, as SciPy does; where there is no room at all, the derivative is zero.
+
+    Returns:
+        The gradient.
+    """
+    here, slopes = fun(x.copy()), np.zeros_like(x)
+    for i, step in enumerate(abs(steps)):
+        ahead, behind = upper[i] - x[i], x[i] - lower[i]
+        far = 1 if scheme == "2-point" else 2  # steps to one side
+        way = 1.0 if ahead >= behind else -1.0
+        both = scheme == "3-point" and min(ahead, behind) >= step
+        reach = step if both else min(step, max(ahead, behind) / far)
+        at = [x[i] - reach, x[i] + reach] if both else [x[i] + way * reach * k for k in (1, far)]
+        at = np.clip(np.asarray(at, x.dtype), lower[i], upper[i])
+        values = [_value_with(fun, x, i, each) for each in at[: 2 if scheme == "3-point" else 1]]
+        slopes[i] = _parabola(x[i], here, at, values) if reach > 0 else 0.0
+    return slopes
+
+
+def _value_with(fun: Callable[[Any], Any], x: Vector, i: int, number: Any) -> Any:
+    """Give the value at x with another number in place i."""
+    point = x.copy()
+    point[i] = number
+    return fun(point)
+
+
+def _parabola(x: float, here: float, at: Vector, values: list[float]) -> float:
+    """Give the slope at x of the line or the parabola through what is known."""
+    slopes = [(value - here) / (place - x) for place, value in zip(at, values, strict=False)]
+    if len(slopes) == 1:
+        return slopes[0]
+    (one, other), (a, b) = slopes, at - x
+    return one - a * (other - one) / (b - a)
 
 
 def _slope(

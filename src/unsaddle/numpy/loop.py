@@ -103,7 +103,7 @@ class Run(Session[Vector]):
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
-        oracle, known = self.oracle, self.known
+        oracle, known, answer = self.oracle, self.known, self.answering()
         while True:
             if self.descend is not None and self.state.phase == START:
                 self._descend(self.descend)
@@ -118,7 +118,7 @@ class Run(Session[Vector]):
             self.interruptible = True
             if self.interrupted:
                 signal.raise_signal(signal.SIGINT)
-            value, gradient = oracle.answer(point, query)
+            value, gradient = answer(point, query)
             self.interruptible = False
             norm = nan
             if gradient is not None:
@@ -140,6 +140,10 @@ class Run(Session[Vector]):
                 if self.callback is not None:
                     self._call_back(self.callback)
 
+    def answering(self) -> Callable[[Vector, Query], tuple[float | None, Vector | None]]:
+        """Give what answers a query at a point."""
+        return self.oracle.answer
+
     def value_at(self, x: Vector) -> float:
         """Give the value at x, from memory where it was seen, else by one more query."""
         oracle = self.oracle
@@ -149,7 +153,7 @@ class Run(Session[Vector]):
         if oracle.fun is None:
             return nan
         point = x.copy()
-        value, gradient = oracle.answer(point, Query(x, VALUE, False, REPORT, False, 0, 1))
+        value, gradient = self.answering()(point, Query(x, VALUE, False, REPORT, False, 0, 1))
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)

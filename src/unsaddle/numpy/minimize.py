@@ -12,7 +12,9 @@ from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
-from unsaddle.methods.table import AROUND, STOCHASTIC, find, parameters_of
+from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
+from unsaddle.numpy.bounded import BoxRun
+from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
 from unsaddle.numpy.inputs import point, whole
@@ -33,6 +35,7 @@ def minimize(
     *,
     seed: int = 0,
     max_gradients: int | None = None,
+    bounds: Any = None,
     callback: Callable[..., Any] | None = None,
     descent: Callable[[Vector], Any] | None = None,
     starts: Starts | None = None,
@@ -52,6 +55,8 @@ def minimize(
             "2-point" takes half the values and certifies a gamma some twenty times as large.
         seed: All randomness is a function of it.
         max_gradients: The run stops before it takes more gradients than this.
+        bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
+            there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
             gradient with the iterate; StopIteration stops the run.
         descent: Your own minimiser, ``descent(x)`` -> x, in place of the method's: it descends,
@@ -80,10 +85,11 @@ def minimize(
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
         words = {"args": args, "method": method, "jac": jac, "callback": callback}
-        words["trial_errors"] = trial_errors
+        words |= {"trial_errors": trial_errors, "bounds": bounds}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         solve = functools.partial(minimize, fun, descent=descent, **words, **given)
-        return from_many(solve, point(x0), starts, seed, max_gradients, delta)
+        box = box_of(bounds, point(x0))
+        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box)
     start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
@@ -94,6 +100,10 @@ def minimize(
         if method != "auto":
             raise ValueError(f"descent goes with method 'auto', got {method!r}")
         solver = AROUND
+    box = box_of(bounds, start)
+    if box is not None:
+        _with_bounds(method, descent)
+        start, solver = moved_in(box, start), BOUNDED
     parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors)
@@ -102,7 +112,11 @@ def minimize(
     begun = solver.start(ops, parameters, start, int(seed))
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
-    run = Run(solver, parameters, begun, oracle, call, descend)
+    run = (
+        Run(solver, parameters, begun, oracle, call, descend)
+        if box is None
+        else BoxRun(solver, parameters, begun, oracle, box, call)
+    )
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
@@ -118,6 +132,17 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
     escape = parameters.escape._replace(unit=max(noise, parameters.escape.unit))
     proof = None if parameters.proof is None else parameters.proof._replace(unit=escape.unit)
     return parameters._replace(escape=escape, proof=proof)
+
+
+def _with_bounds(method: str, descent: Any) -> None:
+    """Refuse what does not go with bounds."""
+    if method != "auto":
+        raise ValueError(f"bounds go with method 'auto', got {method!r}: pass method='auto'")
+    if descent is not None:
+        raise ValueError(
+            "bounds and descent do not go together: leave out descent, L-BFGS-B takes its place, "
+            "or certify where yours has stopped with certify(jac, x, bounds=bounds)"
+        )
 
 
 def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector], Vector]:
@@ -157,10 +182,18 @@ def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
             f"state is of a run {'with' if theirs else 'without'} descent=: "
             f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
         )
+    within = isinstance(run, BoxRun)
+    if within != (checkpoint.within is not None):
+        raise ValueError(
+            f"state is of a run {'without' if within else 'with'} bounds: "
+            f"{'leave them out' if within else 'pass the same'}, or start anew from result.x"
+        )
     _same_promise(run, checkpoint)
     run.state, run.value = copied(checkpoint.state), checkpoint.value
     run.gradient, run.iterate = copied(checkpoint.gradient), Seen(run.state.x.copy())
     run.earlier, run.begun = checkpoint.gradients, -checkpoint.searched
+    if isinstance(run, BoxRun) and checkpoint.within is not None:
+        run.go_on(*checkpoint.within)
     if checkpoint.best is not None:
         run.oracle.lowest_at, run.oracle.lowest = copied(checkpoint.best)
 

@@ -18,6 +18,7 @@ from unsaddle.core.records import fill, leaves
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError
 from unsaddle.escapes import krylov
+from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.checkpoint import Checkpoint, copied
 from unsaddle.numpy.inputs import point
 from unsaddle.numpy.loop import Run
@@ -97,6 +98,8 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     searched = run.oracle.gradients - run.begun
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
     shown = certificate(read(ops, run.parameters, run.state, searched), noise)
+    if isinstance(run, BoxRun):
+        shown = run.restricted(shown)
     if outcome not in CUT_SHORT:
         try:
             value = run.value_at(x)
@@ -172,11 +175,14 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
         tol=p.tolerance,
         curvature_tol=p.curvature_tol,
         failure_probability=p.failure_probability,
+        within=run.kept() if isinstance(run, BoxRun) else None,
     )
 
 
 def _gradient(run: Run, x: Vector) -> Vector | None:
     """Give the gradient at x, if it was seen there or is kept by the search."""
+    if isinstance(run, BoxRun):
+        return run.gradient_at(x)
     known = [
         (at.x, at.gradient)
         for at in (run.iterate, run.lowest)

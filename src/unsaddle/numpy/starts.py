@@ -24,10 +24,13 @@ def from_many(
     seed: int,  # of the draws; run i has seed + i
     max_gradients: int | None,  # of all runs together
     failure_probability: float,  # delta, of all together, as one is picked out of them
+    box: Any = None,  # into which points that are drawn here are moved
 ) -> OptimizeResult:
     """Run from every start within one budget."""
     runs, left = [], max_gradients
     points = _points(x0, starts, seed)
+    if box is not None and isinstance(starts, int | np.integer):
+        points[1:] = [box.clip(each) for each in points[1:]]
     share = failure_probability / len(points)
     for i, start in enumerate(points):
         try:
