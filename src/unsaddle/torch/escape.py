@@ -75,6 +75,7 @@ class Escape(SessionOptimizer):
         hessian_lipschitz: float | None = None,  # rho
         reset: bool = True,
         seed: int = 0,
+        group: Any = None,
     ) -> None:
         """Wrap an optimiser.
 
@@ -89,6 +90,8 @@ class Escape(SessionOptimizer):
             hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
             reset: Whether a jump resets the inner optimiser's state.
             seed: All randomness is a function of it.
+            group: The process group whose ranks train together, each with its own data; all
+                processes if None.
 
         Raises:
             TypeError: If inner is not a torch optimiser.
@@ -110,7 +113,7 @@ class Escape(SessionOptimizer):
         self.inner, self.reset = inner, reset
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
-        super().__init__(inner.param_groups, inner.defaults, parameters, seed)
+        super().__init__(inner.param_groups, inner.defaults, parameters, seed, group)
         self.param_groups = inner.param_groups
 
     def _solver(self) -> Solver:
@@ -159,11 +162,17 @@ class Escape(SessionOptimizer):
         begin = BEGIN if self._closure is not None else ASK_ONCE
         after, steps = wrapped.search_due(ops, p, s, value, gradient, begin)
         if steps and self._asks:
-            with torch.enable_grad():
-                self.inner.step(self._closure)  # type: ignore[arg-type]
+            self.inner.step(self._asked)  # type: ignore[arg-type]
         elif steps:
             self.inner.step()
         return after
+
+    def _asked(self) -> Any:
+        """Call the closure for the inner optimiser."""
+        assert self._closure is not None
+        with self._group().watched(), torch.enable_grad():
+            loss = self._closure()
+        return self._agreed(loss)
 
     def _require(self, query: Query, loss: Any) -> None:
         """Ask for a closure where the inner optimiser needs one."""

@@ -1,10 +1,10 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
-from math import inf, isfinite
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.ops import Vector, torch
 
 LARGEST = 1e38  # a precision has to reach this far
 
@@ -82,25 +82,6 @@ def gradient_of(params: Vector) -> Vector:
             "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
         )
     return gradient
-
-
-def check_ranks(loss: float, gradient: Vector) -> None:
-    """Refuse a loss or a gradient that the ranks of a process group do not share."""
-    ranks = torch.distributed
-    if not (ranks.is_available() and ranks.is_initialized() and ranks.get_world_size() > 1):
-        return
-    mine = [it if isfinite(it) else 0.0 for it in (loss, ops.norm(gradient))]
-    limits = torch.tensor([*mine, *(-it for it in mine)], dtype=torch.float64)
-    limits = limits.to(gradient[0].device)
-    ranks.all_reduce(limits, ranks.ReduceOp.MAX)
-    highs, lows = limits.view(2, 2).tolist()
-    for what, low, high in zip(("loss", "gradient norm"), lows, highs, strict=True):
-        if -low != high:
-            raise ValueError(
-                f"the {what} must be the same on every rank, got {-low:.6g} to {high:.6g}: average "
-                "the gradients with DistributedDataParallel, which shards no parameters, and the "
-                "loss after backward() with torch.distributed.all_reduce(loss, op=ReduceOp.AVG)"
-            )
 
 
 def whole(name: str, number: Any, least: int = 0) -> int:

@@ -8,7 +8,6 @@ that of its session; what is saved and copied is in ``saved.py``.
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import nan
 from typing import Any, ClassVar
 
 from unsaddle.certificate import Certificate, certificate
@@ -16,16 +15,17 @@ from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of
+from unsaddle.core.records import leaves
 from unsaddle.core.session import Query
 from unsaddle.torch import saved
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
-    check_ranks,
     gradient_of,
     whole,
 )
 from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.ranks import Ranks, checksum, number
 from unsaddle.torch.session import ParameterSession
 
 Closure = Callable[[], Any]
@@ -38,13 +38,20 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     solver: Solver
     kept: ClassVar[tuple[str, ...]] = (  # in a copy and in a pickle, beside what torch keeps
-        "parameters", "seed", "outcome", "certificate", "queries", "_since", "_ready",
+        "parameters", "seed", "outcome", "certificate", "queries", "group", "_since",
+        "_ready",
     )  # fmt: skip
 
     def __init__(
-        self, params: Any, defaults: dict[str, Any], parameters: Parameters, seed: int
+        self,
+        params: Any,
+        defaults: dict[str, Any],
+        parameters: Parameters,
+        seed: int,
+        group: Any = None,
     ) -> None:
         """Take the parameters over."""
+        self.group = group  # of the processes that train together
         self.outcome: Outcome | None = None
         self.certificate: Certificate | None = None
         super().__init__(params, defaults)
@@ -62,7 +69,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         self._query: Query | None = None  # that waits for an answer
         self._closure: Closure | None = None
         self._loss: Any = None  # the last that a closure gave
-        self._shared = False  # whether all ranks, if there are several, have the same answers
+        self._ranks: Ranks | None = None  # none before the first answer
 
     def _solver(self) -> Solver:
         """Give the method."""
@@ -182,28 +189,50 @@ class SessionOptimizer(torch.optim.Optimizer):
         return [p for group in self.param_groups for p in group["params"]]
 
     def _call(self, closure: Closure) -> Any:
-        with torch.enable_grad():
+        with self._group().watched(), torch.enable_grad():
             loss = closure()
         self._answer(loss)
         return loss
 
     def _answer(self, loss: Any) -> None:
         """Tell the run the answer to its query, and bring the parameters to the next."""
+        loss = self._agreed(loss)
         gradient = self._gradient()
         session, query = self._session, self._query
         if gradient is None or session is None or query is None:
             return
         self._require(query, loss)
-        if not self._shared:
-            check_ranks(_number(loss) if self.needs_value else 0.0, gradient)
-            self._shared = True
-        value = _number(loss) + self._extra() if query.needs & VALUE else None
+        value = number(loss) + self._extra() if query.needs & VALUE else None
         session.parameters = self._current()
         session.tell(value, gradient)
         self.queries += 1
         if query.phase in JUMPS and session.state.phase == START:
             self._jumped(session)
         self._advance()
+
+    def _group(self) -> Ranks:
+        """Give the processes that train together: this one, if there are no others."""
+        self._ranks = self._ranks or Ranks(self.group)
+        return self._ranks
+
+    def _agreed(self, loss: Any) -> Any:
+        """Average loss and gradients over the ranks, if there are several, where they differ."""
+        ranks, query = self._group(), self._query
+        if not ranks.several:
+            return loss
+        params, moving = self.all_parameters(), self._moving()
+        order = {id(p): i for i, p in enumerate(params)}
+        same: dict[str, Any] = {
+            "optimiser": self.name,
+            "seed": self.seed,
+            "gradients": [order[id(p)] for p in moving],
+            "query": f"{self.queries}, {self.phase}",
+            "loss given": loss is not None and ("by a closure" if self._closure else "as it is"),
+        }
+        if query is None or query.searches:
+            same |= {"settings": dict(leaves(self._current())), "parameters": checksum(params)}
+        own = None if loss is None else number(loss)
+        return ranks.together(own, moving, params[0].device, same)
 
     def _advance(self) -> None:
         """Go on to the next query, or to the end."""
@@ -257,13 +286,7 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
-        session, query = self._session, self._query
-        known = () if session is None else session.known
-        moving = [
-            p
-            for p in self.all_parameters()
-            if p.requires_grad and (p.grad is not None or p in known)
-        ]
+        session, query, moving = self._session, self._query, self._moving()
         if not any(p.grad is not None for p in moving):
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
@@ -275,6 +298,12 @@ class SessionOptimizer(torch.optim.Optimizer):
                 self._ready = False  # the gradients are of a search that is no more: query again
                 return None
         return gradient_of(session.at)
+
+    def _moving(self) -> Vector:
+        """Give the parameters that have gradients, or had some before."""
+        known = () if self._session is None else self._session.known
+        params = [p for p in self.all_parameters() if p.requires_grad]
+        return [p for p in params if p.grad is not None or p in known]
 
     def _begin(self, moving: Vector) -> ParameterSession:
         """Begin at the iterate, with these parameters."""
@@ -289,10 +318,3 @@ class SessionOptimizer(torch.optim.Optimizer):
         self._session = session
         self._advance()
         return session
-
-
-def _number(loss: Any) -> float:
-    """Give a loss as a number, NaN if there is none."""
-    if loss is None:
-        return nan
-    return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
