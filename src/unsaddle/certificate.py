@@ -16,8 +16,8 @@ class Tuning(NamedTuple):
 
 TUNING = Tuning()
 KINDS = {
-    True: "rigorous: it holds against any errors of the gradient that are as small as {}",
-    False: "practical: errors of the gradient are taken to be random, as those of {} are",
+    True: "rigorous: it holds against any errors of the {} that are as small as {}",
+    False: "practical: errors of the {} are taken to be random, as those of {} are",
 }
 ENDED = {
     PhaseName.UNRESOLVED: (
@@ -60,6 +60,10 @@ class Certificate:
     """How many variables are free, to which the claim is restricted; None without bounds."""
     unclear: tuple[int, ...] = ()
     """The variables at a bound, or next to it, that no multiplier clearly holds there."""
+    exact: bool = False
+    """Whether it comes of exact products with the Hessian, and not of differences of gradients."""
+    products: int = 0
+    """Products that this search took."""
 
     def __bool__(self) -> bool:
         """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""
@@ -71,6 +75,8 @@ class Certificate:
             return f"undecided: nothing is known of the curvature. {self.note}".strip()
         gamma, risk = rounded_up(self.curvature_tol), rounded_up(100 * self.failure_probability)
         cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        if self.exact:
+            cost += f" and {self.products} product{'s' * (self.products != 1)}"
         sentence = {
             True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
             f"{cost}).",
@@ -96,16 +102,20 @@ def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certifi
         central=bool(claim.sides > 1),
         gradient_noise=float(claim.noise),
         gradient_norm=float(claim.gradient_norm),
+        exact=bool(claim.exact),
+        products=int(claim.products),
     )
 
 
 def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
     """Say how the claim was reached, and every caveat."""
     notes, largest, measured = [], float(claim.largest), float(claim.noise)
-    errors = "noise" if noise or measured else "rounding"
+    errors = "noise" if (noise or measured) and not claim.exact else "rounding"
     if holds:
         whose = "Lanczos" if claim.krylov else "Growth"
-        notes += [f"{whose} certificate, {KINDS[bool(claim.rigorous)].format(errors)}."]
+        what, source = ("products", " from exact products") if claim.exact else ("gradient", "")
+        kind = KINDS[bool(claim.rigorous)].format(what, errors)
+        notes += [f"{whose} certificate{source}, {kind}."]
     elif holds is None and claim.phase != PhaseName.START:
         cut_short = "The budget did not suffice." if claim.phase >= BEGIN else ""
         notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
@@ -114,7 +124,7 @@ def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
         noisy = f"a gradient with noise {measured or noise:.1g}"
         why = noisy if errors == "noise" else "floating point"
         notes += [f"curvature_tol was raised {change}: {why} cannot show less."]
-    if measured and claim.radius > 0:
+    if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
         notes += [f"Gradients err by {measured:.1g}: {order} differences over {claim.radius:.2g}."]
     if holds and claim.flat:

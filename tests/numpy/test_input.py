@@ -110,7 +110,7 @@ BEFORE = named(
         ({"ftol": 1e-3}, TypeError, "ftol tol=<the"),
         ({"disp": True}, TypeError, "disp print(result) callback=<a"),
         ({"hess": gradient}, TypeError, "hess not needed"),
-        ({"hessp": gradient}, TypeError, "hessp not needed"),
+        ({"hessp": 3.0}, TypeError, "hessp must be callable"),
         ({"options": {"maxiter": 3}}, TypeError, "options max_gradients=1000"),
         ({"constraints": [{"type": "eq"}]}, ValueError, "constraints not supported"),
         ({"bounds": np.zeros((2, 2))}, ValueError, "bounds fix every variable"),

@@ -33,6 +33,10 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
    one, of ``size(parameters)``, or the ``SAME`` as in the query before, which has to be of the same
    size. Samples are numbered through: a new one takes the numbers from ``state.drawn`` on, and the
    loop, not the kernel, counts. So a sample is a function of (seed, drawn, size), like all noise.
+8. A phase that queries x + d only to know H d marks its gradient as a ``PROBE``, and keeps g(x) as
+   ``gradient`` of its memory. Where ``parameters.products`` says that there are exact products, the
+   loop answers g(x) + H d. Then d need not be short, and ``core/resolution.py`` knows that nothing
+   but rounding is between the answer and the truth.
 """
 
 from collections.abc import Callable, Mapping
@@ -115,6 +119,7 @@ class Parameters(NamedTuple):
     curvature_tol: float = 0.0  # gamma, or zero where it is to be measured
     failure_probability: float = 1e-3  # delta, of the whole run
     proof_sample: int = 1  # samples over which a proof is led, where f is a mean over samples
+    products: bool = False  # whether probes are answered by exact products with the Hessian
 
 
 class Part(NamedTuple):

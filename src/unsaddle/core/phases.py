@@ -6,6 +6,7 @@ from typing import Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
 TRIAL = 4  # added to these: a query that may fail, which is then told value inf and gradient 0
+PROBE = 8  # added to GRADIENT: it is for H d only; g(x) + H d will do as well as g(x + d)
 EXACT, NEW, SAME = 0, 1, 2  # which sample it wants: none, another, or the last one again
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from unsaddle.core.evidence import of_search
 from unsaddle.core.kernel import Parameters, Part, Phase, State, ball, begin_search, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PhaseName
+from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PROBE, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
 from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_t, z_t ~ Unif(B(r')) about x~, zeta = g(x~)."""
     s = begin_search(s)
-    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode)
+    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode, p.products)
     offset = ops.scale(resolution.radius, ball(ops, s))
     first = memory(ops, offset)._replace(
         gradient=ops.retain(gradient),
@@ -121,7 +121,11 @@ def memory(ops: Ops, x: Vector) -> Memory:
 
 
 anc = Part(
-    {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
+    {
+        BEGIN: Phase(iterate, NOTHING, begin),
+        SEARCH: Phase(probe, GRADIENT | PROBE, search),
+        **PHASES,
+    },
     Settings,
     memory,
 )

@@ -34,7 +34,7 @@ from unsaddle.core.kernel import (
     probing,
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROVE, PhaseName
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, PROVE, PhaseName
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.doubt import DOUBT, RAISE, doubt, raising
 from unsaddle.escapes.krylov import Memory, Settings, error_of, extended, memory, orthogonal, places
@@ -119,7 +119,7 @@ def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     stage = ops.where(can_look_close(e), LOWEST_CLOSE, LOWEST)
     probe = e.probe._replace(kept=bend, stage=stage)
     found = e._replace(direction=u, curvature=curvature, probe=probe)
-    onto = ops.where(e.found < inf, JUMP_BEGIN, first_query(ops, e))
+    onto = ops.where(e.found < inf, JUMP_BEGIN, first_query(ops, p, found))
     return s._replace(escape=found, phase=onto)
 
 
@@ -128,7 +128,7 @@ lanczos = Part(
         BEGIN: Phase(iterate, NOTHING, begin),
         **RADIUS_PHASES,
         FIRST_STEP: Phase(iterate, NOTHING, search),
-        SEARCH: Phase(probing(1.0), GRADIENT, search),
+        SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         DOUBT: Phase(iterate, NOTHING, doubt),
         RAISE: Phase(iterate, NOTHING, raising(onward)),
         RITZ_VECTOR: Phase(iterate, NOTHING, ritz_vector),

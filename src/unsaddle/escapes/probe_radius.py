@@ -25,6 +25,7 @@ on, as V'HV ceases to be symmetric (``doubt.py``), and are measured along the Ri
 anything is claimed (``recheck.py``).
 
 Where the noise is known, ``noisy_radius.py`` chooses r; it is kept, as is what a recheck chose.
+Where products are exact there is nothing to choose: one of them tells l, and the search begins.
 """
 
 from math import inf, sqrt
@@ -32,9 +33,9 @@ from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, Phase, State, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import GRADIENT, PhaseName
+from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
 from unsaddle.core.records import choose
-from unsaddle.core.resolution import NO_RESOLUTION, Resolution, vacuous
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_products, vacuous
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
@@ -73,20 +74,20 @@ def first(
 ) -> tuple[Vector, Probe, Resolution, Scalar]:
     """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
     c, probe = p.escape, s.escape.probe
-    noise = ops.maximum(probe.noise, c.gradient_noise)
+    noise = ops.where(p.products, 0.0, ops.maximum(probe.noise, c.gradient_noise))
     known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
     trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
     unpaired = known_change & trusted if lanczos else False
-    probe = probe._replace(
-        behind=gradient, noise=noise, radius_factor=1.0, stage=0, unpaired=unpaired
-    )
+    probe = probe._replace(behind=gradient, noise=noise, radius_factor=1.0, stage=0)
+    probe = probe._replace(unpaired=unpaired, doubted=probe.doubted | p.products)
     unit = ops.maximum(ops.roundoff(s.x), c.unit)
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
     guess = probe.radius < 0
     small = ops.where(guess, -probe.radius, small)
     small = ops.where(c.probe_radius > 0, c.probe_radius, small)
+    small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
     known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
-    pair = ops.where(unpaired, WHOLE_RADIUS, HALF_RADIUS)
+    pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)
     searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
     onward = ops.where(probe.radius > 0, goes_on, searches)
@@ -142,7 +143,7 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
 
 RADIUS_PHASES = {
     HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
-    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT, whole),
+    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole),
     CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
     SEARCH_BEHIND: LOOK_BEHIND,
     **NOISY_PHASES,

@@ -48,9 +48,11 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
-def first_query(ops: Ops, e: Any) -> Scalar:
-    """The phase in which a stage begins."""
-    return ops.where(e.resolution.sides > 1, RECHECK_BEHIND, RECHECK)
+def first_query(ops: Ops, p: Parameters, e: Any) -> Scalar:
+    """The phase in which a stage begins; products that are exact have nothing to recheck."""
+    claim = ops.where(e.curvature < -4 * e.largest_error(ops), DIP, CERTIFIED)
+    stage = ops.where(e.resolution.sides > 1, RECHECK_BEHIND, RECHECK)
+    return ops.where(p.products, claim, stage)
 
 
 def share_of_radius(ops: Ops, e: Any) -> Scalar:
@@ -86,7 +88,7 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     error = ops.where(share < 1, off, 0.0)
     straight = error <= ops.maximum(e.resolution.curvature_tol / 4, 4 * noise_of(e))
     claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
-    passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, e))
+    passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
     finer, failed = refined(ops, e, error)
     probe = choose_scalars(ops, straight, e.probe, finer)
     probe = probe._replace(kept=bend, stage=e.probe.stage + 1)

@@ -16,6 +16,7 @@ from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
+from unsaddle.numpy.products import HessianProduct
 
 
 @knowing(SEARCHED)
@@ -30,6 +31,7 @@ def certify(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    hessp: HessianProduct | None = None,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -39,12 +41,13 @@ def certify(
         curvature_tol: The gamma to certify; 1e-4 of the largest curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
-        max_gradients: The search stops before it takes more gradients than this.
+        max_gradients: The search stops before it takes more gradients and products than this.
         gradient_noise: Length of a gradient's error, in the gradient's units, where it is more
             than rounding; measured if not given.
         probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
             given.
         bounds: Of the variables, as SciPy takes them: the claim is about those that are free.
+        hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -59,6 +62,7 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
         bounds=bounds,
+        hessp=hessp,
     )
 
 
@@ -75,6 +79,7 @@ def find_negative_curvature(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    hessp: HessianProduct | None = None,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -86,10 +91,11 @@ def find_negative_curvature(
         curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
-        max_gradients: The search stops before it takes more gradients than this.
+        max_gradients: The search stops before it takes more gradients and products than this.
         gradient_noise: Length of a gradient's error, see ``certify``.
         probe_radius: Distance over which gradients are differenced, see ``certify``.
         bounds: Of the variables, see ``certify``.
+        hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
@@ -107,13 +113,16 @@ def find_negative_curvature(
         "probe_radius": probe_radius,
     }
     solver, p = search(method, x.size, **claim)
+    oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
+    p = p._replace(products=bool(oracle.products))
     state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)
-    oracle, box = Oracle(None, grad, x, limit=limit, name="grad"), box_of(bounds, x)
+    box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
     outcome = run.go()
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
-        raise NotFiniteError("grad returned NaN or infinity")
-    shown = certificate(read(ops, p, run.state, run.oracle.gradients))
+        hessian = "hessp" in run.trouble
+        raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
+    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
     return run.restricted(shown) if isinstance(run, BoxRun) else shown

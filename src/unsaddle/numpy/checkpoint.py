@@ -30,6 +30,7 @@ class Checkpoint(NamedTuple):
     curvature_tol: float = 0.0
     failure_probability: float = 0.0
     within: Vector | None = None  # bounds: which variables are free, and the whole gradient
+    products: bool = False  # whether its searches have exact products
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""
@@ -108,6 +109,7 @@ def _form(entries: dict[str, Any]) -> Checkpoint:
     gradient = x if "gradient" in entries else None
     best = Best(x, 0.0) if "best.x" in entries else None
     within = x if "within" in entries else None
+    entries.setdefault("products", np.asarray(False))  # of a file from before there were any
     return Checkpoint(method, blank, 0.0, gradient, best=best, within=within)
 
 

@@ -82,6 +82,8 @@ class Run(Session[Vector]):
         self.iterations = 0
         self.earlier = 0  # gradients of the calls that this one goes on from
         self.begun = 0  # gradients of this call before the last search
+        self.begun_products = 0  # likewise
+        self.trouble = ""  # what was not finite
         self.interruptible = self.interrupted = False
         self._mark: int | None = None
 
@@ -93,7 +95,8 @@ class Run(Session[Vector]):
                 self._answer_all()
             finally:
                 restore()
-        except NotFiniteError:
+        except NotFiniteError as error:
+            self.trouble = str(error)
             return Outcome.NOT_FINITE
         except KeyboardInterrupt:
             return Outcome.INTERRUPTED
@@ -109,19 +112,19 @@ class Run(Session[Vector]):
                 self._descend(self.descend)
             if (query := self.ask()) is None:
                 return
-            needs, here = query.needs, query.at_iterate
-            point = query.point.copy() if here else query.point
+            needs, here, along = query.needs, query.at_iterate, query.along
+            point = query.point.copy() if here or along is not None else query.point
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
             if query.searches:
-                self.begun = oracle.gradients
+                self.begun, self.begun_products = oracle.gradients, oracle.products.count
             self.interruptible = True
             if self.interrupted:
                 signal.raise_signal(signal.SIGINT)
             value, gradient = answer(point, query)
             self.interruptible = False
             norm = nan
-            if gradient is not None:
+            if gradient is not None and along is None:
                 if self.callback is not None:
                     gradient = gradient.copy()  # the callback may call jac, which may reuse it
                 norm = known.lend(gradient)

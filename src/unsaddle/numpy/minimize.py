@@ -21,6 +21,7 @@ from unsaddle.numpy.inputs import point, whole
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
+from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.starts import Starts, from_many
 
@@ -33,6 +34,7 @@ def minimize(
     method: str = "auto",
     jac: Callable[..., Any] | bool | str | None = None,
     *,
+    hessp: HessianProduct | None = None,
     seed: int = 0,
     max_gradients: int | None = None,
     bounds: Any = None,
@@ -48,13 +50,15 @@ def minimize(
     Args:
         fun: The function ``fun(x, *args)``.
         x0: Where to start; float32 stays float32, everything else becomes float64.
-        args: Further arguments of fun and jac.
+        args: Further arguments of fun, jac and hessp.
         method: A name from ``unsaddle methods``.
         jac: The gradient; True if fun returns (value, gradient); or, if there is none, "3-point"
             (the default), "2-point" or "cs" for differences of fun, which can certify less:
             "2-point" takes half the values and certifies a gamma some twenty times as large.
+        hessp: The Hessian at x times a vector, ``hessp(x, p, *args)``, if there is one: searches
+            take it in place of differences of gradients, and are then exact but for rounding.
         seed: All randomness is a function of it.
-        max_gradients: The run stops before it takes more gradients than this.
+        max_gradients: The run stops before it takes more gradients and products than this.
         bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
             there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
@@ -73,9 +77,9 @@ def minimize(
             hyperparameters of the method, in place of theory's.
 
     Returns:
-        SciPy's result: x, fun, jac, success, status, message, nfev, njev, nit; and ``outcome``,
-        ``certificate``, ``history``, ``best``, ``parameters`` and ``state``. ``success`` is True
-        only if a certificate holds at x.
+        SciPy's result: x, fun, jac, success, status, message, nfev, njev, nit; and ``nhvp``, the
+        products taken, ``outcome``, ``certificate``, ``history``, ``best``, ``parameters`` and
+        ``state``. ``success`` is True only if a certificate holds at x.
 
     Raises:
         ValueError: If what is asked for does not go together.
@@ -84,7 +88,7 @@ def minimize(
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
-        words = {"args": args, "method": method, "jac": jac, "callback": callback}
+        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
         words |= {"trial_errors": trial_errors, "bounds": bounds}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         solve = functools.partial(minimize, fun, descent=descent, **words, **given)
@@ -106,8 +110,9 @@ def minimize(
         start, solver = moved_in(box, start), BOUNDED
     parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
     limit = whole("max_gradients", max_gradients, none=True)
-    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors)
-    if oracle.noise:
+    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
+    parameters = parameters._replace(products=bool(oracle.products))
+    if oracle.noise and not oracle.products:
         parameters = _noisy(parameters, oracle.noise)
     begun = solver.start(ops, parameters, start, int(seed))
     call = None if callback is None else adapted(callback)
@@ -187,6 +192,12 @@ def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
         raise ValueError(
             f"state is of a run {'without' if within else 'with'} bounds: "
             f"{'leave them out' if within else 'pass the same'}, or start anew from result.x"
+        )
+    if checkpoint.products != run.parameters.products:
+        raise ValueError(
+            f"state is of a run {'with' if checkpoint.products else 'without'} hessp=: "
+            f"{'pass the same' if checkpoint.products else 'leave it out'}, "
+            "or start anew from result.x"
         )
     _same_promise(run, checkpoint)
     run.state, run.value = copied(checkpoint.state), checkpoint.value

@@ -96,8 +96,9 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     """Settle what the run has shown, and at which point."""
     settings, x, value = run.parameters.escape, run.state.x.copy(), math.nan
     searched = run.oracle.gradients - run.begun
+    products = run.oracle.products.count - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    shown = certificate(read(ops, run.parameters, run.state, searched), noise)
+    shown = certificate(read(ops, run.parameters, run.state, searched, products), noise)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
     if outcome not in CUT_SHORT:
@@ -136,7 +137,8 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         error = oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
         beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
         note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
-    share = shown.gradients / max(run.earlier + oracle.gradients, 1)
+    spent = run.earlier + oracle.gradients + oracle.products.count
+    share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
     jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
     return Result(
@@ -149,6 +151,7 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         nfev=oracle.values,
         njev=oracle.gradients,
         nit=run.iterations,
+        nhvp=oracle.products.count,
         outcome=outcome,
         certificate=shown,
         history=run.history,
@@ -176,6 +179,7 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
         curvature_tol=p.curvature_tol,
         failure_probability=p.failure_probability,
         within=run.kept() if isinstance(run, BoxRun) else None,
+        products=p.products,
     )
 
 
@@ -203,6 +207,8 @@ def _settings(parameters: Any) -> list[str]:
 def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
+    if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
+        return f"It was {run.trouble.replace('returned', 'that returned')}."
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE.format(norm) if norm > tolerance else BACK
     size = ops.norm(point(start)) if outcome in LOST else 0.0

@@ -62,7 +62,7 @@ def scipy_method(
         callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        own = {**parameters, **_understood({**options, "jac": jac}, point(x0))}
+        own = {**parameters, **_understood({**options, "jac": jac, "hessp": hessp}, point(x0))}
         callback = own.pop("callback", None) if callback is None else callback
         iterates: list[np.ndarray] = []
         if return_all:

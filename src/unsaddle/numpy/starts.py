@@ -42,7 +42,7 @@ def from_many(
                 error.unsaddle = merged  # type: ignore[attr-defined]
             raise
         if left is not None:
-            left -= runs[-1].njev
+            left -= runs[-1].njev + runs[-1].nhvp
         if runs[-1].outcome in CUT:
             break
     return _merged(runs, len(points), failure_probability)
@@ -54,7 +54,7 @@ def _merged(runs: list[Any], wanted: int, failure_probability: float) -> Optimiz
     whole = best.certificate
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
-    sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
+    sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit", "nhvp")}
     sums["message"] = best.message.replace(str(best.certificate), str(whole))
     if len(runs) < wanted or runs[-1].outcome in CUT:
         sums["message"] += f" Of {wanted} starts, {len(runs) - 1} came to their end."
