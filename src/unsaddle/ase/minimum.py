@@ -164,8 +164,9 @@ class Minimum(_Optimizer, Driven):
 
     def step(self) -> None:
         """Take one force call."""
-        if self._query is not None:
-            self.drive.answer(self._query)
+        query = None if self._query is None else self.drive.next()  # a Ctrl-C may have come between
+        if query is not None:
+            self.drive.answer(query)
             self._query = self.drive.next()
             self._dump()
 

@@ -110,17 +110,25 @@ class Space:
         return self.without_rigid(self.free(v), y)
 
     def free(self, v: Vector) -> Vector:
-        """Take out of v what constraints do not allow, as ASE does: by trying to go there."""
+        """Take out of v what constraints do not allow, as ASE does: by trying to go there.
+
+        Both ways, as in a cell some constraints hold fixed directions to first order only.
+        """
         length = self.longest(v)
         if not self._constraints or not length:
             return v
+        ahead, behind = (self._tried(sign * TUNING.trial / length * v) for sign in (1, -1))
+        return (ahead - behind) * self.scale * (length / TUNING.trial) / 2
+
+    def _tried(self, v: Vector) -> Vector:
+        """Give where the structure is, in ASE's coordinates, after an attempt to move it by v."""
         atoms, here = getattr(self.given, "atoms", self.given), self.optimizable.get_x()
         cell, positions = atoms.cell.copy(), atoms.positions.copy()
-        self.optimizable.set_x(here + TUNING.trial / length * v / self.scale)
+        self.optimizable.set_x(here + v / self.scale)
         there = self.optimizable.get_x()
         self.optimizable.set_x(here)
         atoms.cell[:], atoms.positions[:] = cell, positions
-        return (there - here) * self.scale * (length / TUNING.trial)
+        return there
 
     @cached_property
     def freedoms(self) -> int:

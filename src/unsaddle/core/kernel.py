@@ -89,12 +89,14 @@ class State(NamedTuple):
     episode: Scalar  # searches and perturbations begun so far, j
     seed: Scalar
     drawn: Scalar = 0  # samples drawn so far
+    noise: Scalar = 0.0  # error of a gradient, as the descent or a search has last measured it
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
         return new(State, (
             phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
         ))  # fmt: skip
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
@@ -102,6 +104,7 @@ class State(NamedTuple):
         return new(State, (
             phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
         ))  # fmt: skip
 
 

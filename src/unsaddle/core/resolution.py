@@ -47,6 +47,7 @@ class Tuning(NamedTuple):
     close: float = 2.0  # roundoffs of x, 2 to 1000: as close as x can tell
     visible: float = 16.0  # roundoffs of f, 4 to 256: the sums of a few terms err by less
     found: float = 0.5  # share of gamma, (0, 1): the share that the theorems of the papers find
+    floor: float = 4.0  # noises, above 1: a gradient as short shows no direction to speak of
 
 
 TUNING = Tuning()
@@ -82,6 +83,11 @@ NO_RESOLUTION = Resolution(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 def few_roundoffs(ops: Ops, x: Vector) -> Scalar:
     """A distance from x over which nothing changes but by noise; zero at zero."""
     return TUNING.close * ops.roundoff(x) * ops.norm(x)
+
+
+def at_noise_floor(norm: Scalar, noise: Scalar) -> Scalar:
+    """Say whether a gradient of this length is mostly noise."""
+    return norm <= TUNING.floor * noise
 
 
 def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:

@@ -23,7 +23,7 @@ from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, Phas
 from unsaddle.core.resolution import visible_change
 from unsaddle.descents.curvature_pairs import Memory, learn, memory, two_loop, value_noise
 from unsaddle.descents.line_search import accepts, along, narrow, without_noise
-from unsaddle.descents.noise_floor import NOISE_FLOOR, Floor, close_by, measure, seen
+from unsaddle.descents.noise_floor import NOISE_FLOOR, Floor, close_by, doubtful, measure, seen
 
 LINE_SEARCH, GIVE_UP, UNBOUNDED = PhaseName.LINE_SEARCH, PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 
@@ -32,7 +32,7 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     tries: int = 20  # of a line search, 5 to 60: as in L-BFGS-B
-    doubt: int = 6  # tries, below those: so many are rare where the gradient is exact
+    doubt: int = 9  # tries, below those: so many are rare where the gradient is exact
     idle: int = 10  # steps, 1 to 100: so many in a row without a visible fall are no accident
 
 
@@ -69,7 +69,7 @@ def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
         value=value,
         line=along(ops, value, -norm * norm, t, p.descent.max_step / norm),
         idle=idle,
-        floor=Floor(stiffest=d.floor.stiffest),
+        floor=d.floor._replace(lowest=inf, since=0),
     )
 
 
@@ -113,7 +113,7 @@ def onward(ops: Ops, p: Parameters, s: State, after: Memory) -> Scalar:
     """Go on from the new x, report after the last step, or see if there is more to gain."""
     norm, floor = ops.norm(after.gradient), after.floor
     stuck = (after.idle >= TUNING.idle) | (norm <= p.descent.gradient_noise)
-    doubts = ops.where(floor.since >= floor.patience, NOISE_FLOOR, GO)
+    doubts = ops.where(doubtful(ops, p, s, floor, norm), NOISE_FLOOR, GO)
     further = ops.where(stuck, GIVE_UP, doubts)
     return ops.where(s.left <= 1, s.report, ops.where(norm <= s.tolerance, GO, further))
 

@@ -39,7 +39,7 @@ from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_produc
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
-from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, next_step
+from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
 FIRST_STEP = PhaseName.FIRST_STEP
@@ -74,7 +74,7 @@ def first(
 ) -> tuple[Vector, Probe, Resolution, Scalar]:
     """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
     c, probe = p.escape, s.escape.probe
-    noise = ops.where(p.products, 0.0, ops.maximum(probe.noise, c.gradient_noise))
+    noise = ops.where(p.products, 0.0, known_noise(ops, p, s, gradient))
     known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
     trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
     unpaired = known_change & trusted if lanczos else False

@@ -89,7 +89,7 @@ class Run(Session[Vector]):
 
     def go(self) -> Outcome:
         """Run until a kernel ends it, or something else does; say how."""
-        restore = _hold_interrupts_back(self)
+        restore = hold_interrupts_back(self)
         try:
             try:
                 self._answer_all()
@@ -198,10 +198,11 @@ class Run(Session[Vector]):
         self._mark = mark
 
 
-def _hold_interrupts_back(run: Run) -> Callable[[], None]:
+def hold_interrupts_back(run: Any) -> Callable[[], None]:
     """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
 
-    One that comes elsewhere waits for the next query. Python handles signals in its main thread.
+    Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
+    as ``run.interrupted`` says. Python handles signals in its main thread.
 
     Returns:
         What puts the handler back that there was, and lets through what came last.
