@@ -66,8 +66,12 @@ def run(family: str, kind: str, relative: float, seed: int) -> Spent:
 def measured(family: str, kind: str, relative: float, seeds: Sequence[int]) -> Spent:
     """Add the runs of some seeds up."""
     runs = [run(family, kind, relative, seed) for seed in seeds]
-    sums = (sum(getattr(r, name) for r in runs) for name in ("against", "descent", "gradients"))
-    return Spent(*sums, sum((r.outcomes for r in runs), Counter()))
+    return Spent(
+        against=sum(r.against for r in runs),
+        descent=sum(r.descent for r in runs),
+        gradients=sum(r.gradients for r in runs),
+        outcomes=sum((r.outcomes for r in runs), Counter()),
+    )
 
 
 def table(families: Sequence[str], seeds: Sequence[int]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, Phas
 from unsaddle.core.resolution import visible_change
 from unsaddle.descents.curvature_pairs import Memory, learn, memory, two_loop, value_noise
 from unsaddle.descents.line_search import accepts, along, narrow, without_noise
-from unsaddle.descents.noise_floor import NOISE_FLOOR, Floor, close_by, doubtful, measure, seen
+from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, doubtful, measure, seen
 
 LINE_SEARCH, GIVE_UP, UNBOUNDED = PhaseName.LINE_SEARCH, PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 
