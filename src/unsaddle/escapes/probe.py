@@ -43,10 +43,11 @@ def at_new_point(ops: Ops, p: Parameters, probe: Probe) -> Probe:
 
 
 def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
-    """The noise as declared or measured before, also by a descent that came down to it."""
+    """The noise as declared or measured, also by a descent that came down to it; none of products."""
     stuck = s.stalled & at_noise_floor(ops.norm(gradient), s.noise)
     known = ops.maximum(s.escape.probe.noise, p.escape.gradient_noise)
-    return ops.where(stuck, ops.maximum(known, s.noise), known)
+    known = ops.where(stuck, ops.maximum(known, s.noise), known)
+    return ops.where(p.products, 0.0, known)
 
 
 def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vector:

@@ -74,7 +74,7 @@ def first(
 ) -> tuple[Vector, Probe, Resolution, Scalar]:
     """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
     c, probe = p.escape, s.escape.probe
-    noise = ops.where(p.products, 0.0, known_noise(ops, p, s, gradient))
+    noise = known_noise(ops, p, s, gradient)
     known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
     trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
     unpaired = known_change & trusted if lanczos else False
