@@ -43,7 +43,7 @@ def at_new_point(ops: Ops, p: Parameters, probe: Probe) -> Probe:
 
 
 def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
-    """The noise as declared or measured, also by a descent that came down to it; none of products."""
+    """The noise as declared or measured, also by a descent that came down to it."""
     stuck = s.stalled & at_noise_floor(ops.norm(gradient), s.noise)
     known = ops.maximum(s.escape.probe.noise, p.escape.gradient_noise)
     known = ops.where(stuck, ops.maximum(known, s.noise), known)

@@ -82,8 +82,7 @@ def first(
     probe = probe._replace(unpaired=unpaired, doubted=probe.doubted | p.products)
     unit = ops.maximum(ops.roundoff(s.x), c.unit)
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
-    guess = probe.radius < 0
-    small = ops.where(guess, -probe.radius, small)
+    guess, small = probe.radius < 0, ops.where(probe.radius < 0, -probe.radius, small)
     small = ops.where(c.probe_radius > 0, c.probe_radius, small)
     small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
     known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
