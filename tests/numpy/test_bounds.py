@@ -158,6 +158,19 @@ def test_several_starts_stay_within_the_bounds() -> None:
     fits(result, FACE)
 
 
+def test_products_are_of_the_free_variables() -> None:
+    problem, asked = FACES["twenty"], []
+
+    def hessp(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        asked.append(p.copy())
+        return problem.hessian(x) @ p
+
+    result = solve(problem, hessp=hessp)
+    fits(result, problem)
+    assert asked
+    assert sum(p[:10].any() for p in asked) <= 1  # but for the one that sees to the symmetry
+
+
 def test_scipy_hands_its_bounds_on() -> None:
     sides, jac = [*zip(FACE.lower, FACE.upper, strict=True)], guarded(FACE, "gradient")
     given: Any = {"jac": jac, "bounds": sides, "method": scipy_method()}

@@ -23,6 +23,7 @@ class Evidence(NamedTuple):
     krylov: bool  # whether Christoffel's certificate is meant, and not the growth
     resolution: Resolution
     noise: Scalar = 0.0  # error of a gradient, as declared or measured; zero if it is rounding
+    growth: Scalar = nan  # which certifies where it is as needed; NaN where nothing grows
 
 
 class Claim(NamedTuple):
@@ -90,6 +91,7 @@ def evidence(ops: Ops, s: State) -> Evidence:
         krylov=ops.where(s.proving, last.krylov, own.krylov),
         resolution=choose(ops, s.proving, last.resolution, own.resolution),
         noise=ops.where(s.proving, last.noise, own.noise),
+        growth=ops.where(s.proving, last.growth, own.growth),
     )
 
 

@@ -40,7 +40,8 @@ class Memory(NamedTuple):
 
     def evidence(self, ops: Ops, x: Vector) -> Evidence:
         """What the search has measured."""
-        return of_search(self, ops, x)._replace(noise=self.probe.noise)
+        found = of_search(self, ops, x)
+        return found._replace(noise=self.probe.noise, growth=self.recursion.growth)
 
     @property
     def gradient(self) -> Vector:

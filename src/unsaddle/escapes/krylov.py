@@ -92,6 +92,7 @@ class Memory(NamedTuple):
             True,
             self.resolution,
             self.probe.noise,
+            self.recurrence.growth,
         )
 
 

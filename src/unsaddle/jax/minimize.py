@@ -1,5 +1,6 @@
 """``minimize`` and ``minimize_many`` as pure functions on pytrees."""
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Unpack
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
@@ -49,7 +51,10 @@ def minimize(
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device(x0)
-    return _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
+        log.info("%s: %s", solution.outcome.name.lower(), solution.verdict.certificate())
+    return solution
 
 
 @spelled()

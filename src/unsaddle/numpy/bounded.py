@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import math
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +117,8 @@ class BoxRun(Run):
 
     def _restricted(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Answer within the bounds, and give of the gradient what counts for the phase."""
+        if query.along is not None:
+            return None, self.oracle.answer(point, query)[1] * self.known.free  # type: ignore
         if query.phase > GO and query.needs & GRADIENT and not self.box.holds(point):
             raise OutsideError
         self.box.clip(point)
@@ -186,6 +189,8 @@ class BoxRun(Run):
 
     def _descend(self, descend: Any) -> None:
         """Let L-BFGS-B move x, and find out which variables are free where it stops."""
+        if self._searching:
+            self._notice(Query(self.state.x, BOTH, True, START, False, 0, 1))
         self.box.clip(self.state.x)
         self._arrive(self.state.x)
         self._leave_unclear_bounds()
@@ -199,7 +204,9 @@ class BoxRun(Run):
         def both(at: Vector) -> tuple[float, Vector]:
             nonlocal begun, ends
             ends = self._looked(at.astype(x.dtype), not begun)
-            if not begun:
+            if not begun or (
+                self._small(ends) and self.whole is not None and ends.value <= self.whole.value
+            ):
                 begun = True
                 self._take(ends)
             return ends.value, ends.gradient.astype(float)
@@ -247,6 +254,8 @@ class BoxRun(Run):
             self.lowest = Seen(seen.x, seen.value, seen.gradient, norm)
         if self.callback is not None:
             self._call_back(self.callback)
+        if self.clock is not None and monotonic() >= self.clock.due:
+            self.clock.tick(self)
 
     def _take(self, seen: Known) -> None:
         """Make a point the iterate, and stop there if it will do."""
@@ -254,8 +263,12 @@ class BoxRun(Run):
         self.whole = seen
         norm = ops.norm(self.box.projected(seen.x, seen.gradient))
         self.iterate = Seen(seen.x, seen.value, seen.gradient, norm)
-        if norm <= self.parameters.tolerance:
+        if self._small(seen):
             raise ArrivedError
+
+    def _small(self, seen: Known) -> bool:
+        """Say whether the projected gradient is small enough."""
+        return ops.norm(self.box.projected(seen.x, seen.gradient)) <= self.parameters.tolerance
 
     def _leave_unclear_bounds(self) -> None:
         """Move variables off bounds that do not clearly hold them, as long as that leads lower."""

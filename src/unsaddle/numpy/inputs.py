@@ -45,3 +45,14 @@ def whole(name: str, number: Any, none: bool = False) -> Any:
         expected = f"a whole number >= 0, at most 1e100{', or None' * none}"
         raise ValueError(f"{name} must be {expected}, got {number!r}")
     return number
+
+
+def seconds(name: str, number: Any) -> float:
+    """Check a time; None is without end."""
+    if number is None:
+        return inf
+    fits = isinstance(number, Real) and not isinstance(number, bool)
+    time: Any = number if fits else -1
+    if not time >= 0:
+        raise ValueError(f"{name} must be a number of seconds >= 0, or None, got {number!r}")
+    return float(time)

@@ -1,27 +1,31 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
-import functools
 import os
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import Any, Unpack
 
 from scipy.optimize import OptimizeResult
 
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
+from unsaddle.numpy import differences
 from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point, seconds, whole
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
 from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.progress import Clock, Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.starts import Starts, from_many
 
@@ -37,6 +41,8 @@ def minimize(
     hessp: HessianProduct | None = None,
     seed: int = 0,
     max_gradients: int | None = None,
+    max_seconds: float | None = None,
+    disp: Any = False,
     bounds: Any = None,
     callback: Callable[..., Any] | None = None,
     descent: Callable[[Vector], Any] | None = None,
@@ -59,6 +65,9 @@ def minimize(
             take it in place of differences of gradients, and are then exact but for rounding.
         seed: All randomness is a function of it.
         max_gradients: The run stops before it takes more gradients and products than this.
+        max_seconds: The run stops at the first query after so many seconds.
+        disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
+            anew; or the stream to show it on, without how it ended.
         bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
             there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
@@ -89,9 +98,15 @@ def minimize(
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
         words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
-        words |= {"trial_errors": trial_errors, "bounds": bounds}
+        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
-        solve = functools.partial(minimize, fun, descent=descent, **words, **given)
+        deadline = monotonic() + seconds("max_seconds", max_seconds)
+
+        def solve(start: Any, **each: Any) -> OptimizeResult:
+            left = None if max_seconds is None else max(deadline - monotonic(), 0.0)
+            own = {**words, **given, **each}
+            return minimize(fun, start, descent=descent, max_seconds=left, **own)
+
         box = box_of(bounds, point(x0))
         return from_many(solve, point(x0), starts, seed, max_gradients, delta, box)
     start, solver = point(x0), find(method).solver
@@ -125,7 +140,29 @@ def minimize(
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
-    return conclude(run, method, x0)
+    return _shown(run, method, x0, seconds("max_seconds", max_seconds), disp)
+
+
+def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeResult:
+    """Run to the end within so many seconds, and show the progress if that is wanted."""
+    progress = Progress(disp if hasattr(disp, "write") else None) if disp else None
+    if progress is not None or most < inf:
+        run.clock = Clock(most, progress)
+    if run.oracle.noise:
+        scheme, n = run.oracle.scheme, run.state.x.size
+        cost = differences.cost(differences.values_of(scheme, n), scheme)
+        log.info(cost)
+        if progress is not None:
+            progress.say(cost)
+    try:
+        result = conclude(run, method, x0)
+    except BaseException:
+        if progress is not None:
+            progress.close()
+        raise
+    if progress is not None:
+        progress.close(result.message)
+    return result
 
 
 def _noisy(parameters: Parameters, noise: float) -> Parameters:

@@ -63,6 +63,7 @@ class Oracle:
         self.products = Products(hessp, x0, more)
         if numerical:
             self.jac = partial(differences.gradient, self._of_difference, scheme)
+        self.scheme = scheme if numerical else ""
         self.noise = differences.relative_error(scheme, x0) if numerical else 0.0
         self.spoils = None if trial_errors is None else _spoiling(trial_errors)
         self.name, self.together, self.limit = name, jac is True, limit

@@ -140,6 +140,8 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     spent = run.earlier + oracle.gradients + oracle.products.count
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
+    ending = f"{outcome.name.lower()} after {oracle.gradients} gradients: {shown}"
+    run.happened("end", shown.curvature, ending)
     jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
     return Result(
         x=x,

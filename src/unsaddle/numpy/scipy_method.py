@@ -57,7 +57,6 @@ def scipy_method(
         jac: Any = None,
         hess: Any = None,
         hessp: Any = None,
-        disp: Any = False,
         return_all: Any = False,
         callback: Any = None,
         **options: Any,
@@ -68,8 +67,6 @@ def scipy_method(
         if return_all:
             callback = collecting(iterates, callback)
         result = minimize(fun, x0, args, method, callback=callback, **own)
-        if disp:
-            print(result.message)
         return type(result)({**result, "allvecs": iterates}) if return_all else result
 
     return solve
@@ -101,7 +98,7 @@ def _values_of_a_gradient(jac: Any, n: int) -> int:
     """Give how many values a gradient takes, where it is made of differences."""
     scheme = jac if isinstance(jac, str) else "3-point"
     numerical = scheme in differences.SCHEMES and not (callable(jac) or jac is True)
-    return {"2-point": n + 1, "3-point": 2 * n, "cs": n}[scheme] if numerical else 1
+    return differences.values_of(scheme, n) if numerical else 1
 
 
 def _euclidean(gtol: Any, norm: Any, x0: np.ndarray) -> float:

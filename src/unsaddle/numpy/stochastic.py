@@ -22,7 +22,7 @@ from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 BATCHES = ("batch", "search_batch", "check_batch")
 WORDS = {  # of an outcome's sentence, where gradients are known from samples
-    "max_gradients": "max_samples",
+    "max_gradients or max_seconds": "max_samples",
     "hessian_lipschitz is too small, or the decrease is below what floating point can show": (
         "hessian_lipschitz is off, or check_batch is too small to show the decrease"
     ),

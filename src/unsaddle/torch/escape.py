@@ -213,13 +213,13 @@ class Escape(SessionOptimizer):
         """Say whether the next query is to be of another minibatch."""
         return query.phase in NEXT_BATCH
 
-    def _advance(self) -> None:
-        """Go on to the next query, and log a search that begins."""
-        super()._advance()
-        if self._query is not None and self._query.searches and self._session is not None:
-            state = self._session.state
-            norm = ops.norm(state.escape.gradient)
-            log.info("search %d: gradient norm %.3g", state.episode, norm)
+    def _notice(self, session: ParameterSession, query: Query) -> None:
+        """Log a search that begins with the gradient's norm there."""
+        if query.searches:
+            norm = ops.norm(session.state.escape.gradient)
+            log.info("search %d: gradient norm %.3g", session.state.episode, norm)
+        else:
+            super()._notice(session, query)
 
     def _end(self, session: ParameterSession) -> None:
         """Log what a search has shown, and go on with the inner optimiser."""

@@ -5,12 +5,12 @@ moves the run to its next query, and the parameters to the point of that. The st
 that of its session; what is saved and copied is in ``saved.py``.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.events import JUMP_BEGIN, at_work, log, own
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import ENDS, Outcome
@@ -30,7 +30,6 @@ from unsaddle.torch.session import ParameterSession
 
 Closure = Callable[[], Any]
 JUMPS = (PhaseName.JUMP, PhaseName.JUMP + PROOF)
-log = logging.getLogger("unsaddle")
 
 
 class SessionOptimizer(torch.optim.Optimizer):
@@ -242,12 +241,22 @@ class SessionOptimizer(torch.optim.Optimizer):
             self._end(self._session)
         else:
             self._since = self.queries if query.searches else self._since
+            self._notice(self._session, query)
             self._ready = self._between(query)
+
+    def _notice(self, session: ParameterSession, query: Query) -> None:
+        """Log a search that begins, and curvature that was found."""
+        state = session.state
+        if query.searches:
+            log.info("search %d", state.episode)
+        elif own(query.phase) == JUMP_BEGIN:
+            log.info("curvature %.3g found in search %d", at_work(state).curvature, state.episode)
 
     def _end(self, session: ParameterSession) -> None:
         """Take note of how a run ended."""
         self.outcome = ENDS[last_phase(ops, session.parameters, session.state)]
         self.certificate = self._read(session)
+        log.info("%s: %s", self.outcome.name.lower(), self.certificate)
 
     def _read(self, session: ParameterSession) -> Certificate:
         """Say what a run has shown of the curvature."""
