@@ -45,7 +45,7 @@ bench-tiers: .venv/bench
 	$(BIN)/python -m benchmarks.tiers $(TIERS)
 
 bench-escapes: .venv/bench
-	$(BIN)/python -m examples
+	$(BIN)/python -m benchmarks.escapes
 
 bench-atoms: .venv/bench
 	$(BIN)/python -m benchmarks.atoms --output benchmarks/results/atoms.jsonl

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.problem import WORDS, Course, picture, table
+from benchmarks.escapes.problem import WORDS, Course, picture, table
 
 PROBLEMS = ["matrix_factorisation", "deep_linear_network", "mlp_digits"]
 PAGE = Path(__file__).parents[2] / "docs" / "escapes.md"
@@ -15,7 +15,7 @@ each_problem = pytest.mark.parametrize("problem", PROBLEMS)
 def built(problem):
     if problem == "mlp_digits":
         pytest.importorskip("sklearn")
-    return import_module(f"examples.{problem}").build()
+    return import_module(f"benchmarks.escapes.{problem}").build()
 
 
 def leave_where_others_stay(run, problem, stay, leave):
@@ -43,7 +43,7 @@ def leave_where_others_stay(run, problem, stay, leave):
 @each_problem
 def test_on_torch(problem):
     """Escape(Adam) and ANCGD certify a minimum; SGD, Adam and LBFGS end where they began."""
-    from examples.race import run
+    from benchmarks.escapes.race import run
 
     leave = ("Escape(Adam)", "ANCGD")
     leave_where_others_stay(run, built(problem), ("SGD", "Adam", "LBFGS"), leave)
@@ -67,10 +67,10 @@ PEERS = {  # of one package each; what builds whole Hessians takes a minute on t
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_rows_of_other_packages(package, problem):
     """Within the same number of gradients; a random kick may be the last thing before the end."""
-    from examples.peers import PACKAGES
+    from benchmarks.escapes.peers import PACKAGES
 
     pytest.importorskip(PACKAGES[package], reason=f"needs {package}: pip install 'unsaddle[bench]'")
-    from examples.race import run
+    from benchmarks.escapes.race import run
 
     (quick, slow), at = PEERS[package], built(problem)
     for name in quick + slow * (problem != "mlp_digits"):
@@ -86,7 +86,7 @@ def test_the_rows_of_other_packages(package, problem):
 @pytest.mark.jax
 def test_the_page_has_a_row_for_everyone():
     pytest.importorskip("sklearn")
-    from examples import race, race_jax
+    from benchmarks.escapes import race, race_jax
 
     names = [*race.RUNNERS, *race_jax.RUNNERS]
     expected = {(built(problem).name, name) for problem in PROBLEMS for name in names}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from examples.race_jax import RUNNERS, many, run
+from benchmarks.escapes.race_jax import RUNNERS, many, run
 from tests.docs.test_backend_docs import PROBLEMS, built, leave_where_others_stay
 
 OFTEN = "matrix_factorisation"  # the others at night, as they are tried on torch

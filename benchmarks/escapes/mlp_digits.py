@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from examples.problem import Problem
+from benchmarks.escapes.problem import Problem
 from unsaddle.landscapes.landscape import namespace
 
 SAMPLES, HIDDEN, DECAY = 400, 8, 0.01
@@ -22,11 +22,11 @@ def loss(params: list[Any], inputs: Any, labels: Any) -> Any:
 
 def build() -> Problem:
     """Give the loss with all weights zero."""
-    data = load_digits()
+    images, digits = map(np.asarray, load_digits(return_X_y=True))
     return Problem(
         name="network on digits",
         start=[np.zeros(shape) for shape in ((64, HIDDEN), (HIDDEN,), (HIDDEN, 10), (10,))],
-        data=(data.data[:SAMPLES] / 16, np.eye(10)[data.target[:SAMPLES]]),
+        data=(images[:SAMPLES] / 16, np.eye(10)[digits[:SAMPLES]]),
         loss=loss,
         constants={"smoothness": 4.0, "hessian_lipschitz": 4.0, "tol": 1e-3},
         gradients=4000,
@@ -34,6 +34,6 @@ def build() -> Problem:
 
 
 if __name__ == "__main__":
-    from examples.race import show
+    from benchmarks.escapes.race import show
 
     show(build())

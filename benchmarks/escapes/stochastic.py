@@ -1,16 +1,16 @@
 """Phase retrieval and a two-layer network on scikit-learn's digits, both started at a saddle.
 
 How many gradients of single samples do plain SGD, PSGD and sgd+nc need to leave? Steps are 1/l for
-all, batches 100 for SGD and PSGD. Writes a picture: python examples/stochastic.py [picture.png]
+all, batches 100 for SGD and PSGD. Given the name of a file, it draws the picture there.
 The constants are estimates: how far does sgd+nc depend on them? A table of that is printed too.
 """
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import root
 from sklearn.datasets import load_digits
 
 from unsaddle import FiniteSum, minimize_stochastic
@@ -26,7 +26,7 @@ class Problem(NamedTuple):
     loss: Callable[[Vector], float]
     saddle: Vector
     left: float  # the loss below which the saddle is left
-    constants: dict[str, float]
+    constants: dict[str, Any]
 
 
 def phase_retrieval(n: int = 20, rows: int = 600) -> Problem:
@@ -43,7 +43,7 @@ def phase_retrieval(n: int = 20, rows: int = 600) -> Problem:
         return a.T @ ((3 * (a @ x) ** 2 - b)[:, None] * a) / len(a)
 
     across = np.eye(n)[1] / np.sqrt(3)
-    saddle = least_squares(grad, across, hessian, args=(a, b), xtol=1e-15, gtol=1e-15).x
+    saddle = root(grad, across, args=(a, b), jac=hessian, method="lm", tol=1e-15).x
     apart = a * ((a @ saddle) ** 3 - b * (a @ saddle))[:, None]
 
     def loss(x: Vector) -> float:
@@ -68,9 +68,9 @@ def phase_retrieval(n: int = 20, rows: int = 600) -> Problem:
 
 def network(hidden: int = 8) -> Problem:
     """Classify digits with one hidden layer of tanh; with all weights zero nothing can move it."""
-    digits = load_digits()
-    pixels = digits.data / 16 - (digits.data / 16).mean(0)
-    onehot = np.eye(10)[digits.target]
+    images, digits = map(np.asarray, load_digits(return_X_y=True))
+    pixels = images / 16 - (images / 16).mean(0)
+    onehot = np.eye(10)[digits]
     shapes = [(64, hidden), (hidden,), (hidden, 10), (10,)]
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
 
@@ -113,7 +113,7 @@ def network(hidden: int = 8) -> Problem:
     )
 
 
-def methods(problem: Problem) -> dict[str, dict[str, object]]:
+def methods(problem: Problem) -> dict[str, dict[str, Any]]:
     """Give the three competitors, of which sgd+nc chooses its batches itself."""
     walk = {"method": "psgd", "step": 1 / problem.constants["smoothness"], "batch": 100}
     return {
@@ -123,7 +123,7 @@ def methods(problem: Problem) -> dict[str, dict[str, object]]:
     }
 
 
-def follow(problem: Problem, limit: int, seed: int = 0, **given: object) -> tuple[Vector, Vector]:
+def follow(problem: Problem, limit: int, seed: int = 0, **given: Any) -> tuple[Vector, Vector]:
     """Run one method; give the gradients taken and the loss, wherever the iterate moved."""
     spent, losses, calls = [0], [problem.loss(problem.saddle)], [0]
 
@@ -146,7 +146,7 @@ def follow(problem: Problem, limit: int, seed: int = 0, **given: object) -> tupl
         max_samples=limit,
         callback=callback,
         **problem.constants,
-        **given,  # type: ignore[arg-type]
+        **given,
     )
     return np.array([*spent, limit]), np.array([*losses, losses[-1]])
 

@@ -13,7 +13,7 @@ import optax
 
 import unsaddle.jax
 import unsaddle.optax
-from examples.problem import Course, Problem, table
+from benchmarks.escapes.problem import Course, Problem, table
 from unsaddle import Outcome
 from unsaddle.core.phases import START
 from unsaddle.escapes.jump import JUMP

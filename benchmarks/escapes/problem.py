@@ -30,7 +30,7 @@ class Problem(NamedTuple):
     start: list[Array]  # the saddle
     data: tuple[Array, ...]
     loss: Callable[..., Any]  # of a list like start and the data, as arrays of the backend
-    constants: dict[str, float]
+    constants: dict[str, Any]
     gradients: int  # how many each optimiser may take
 
     @property

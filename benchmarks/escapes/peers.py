@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from examples.problem import Problem
+from benchmarks.escapes.problem import Problem
 
 PACKAGES = {"psd-optimizer": "psd_optimizer", "pytorch-minimize": "torchmin"}  # and their modules
 Params = list[torch.nn.Parameter]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from examples.problem import Problem
+from benchmarks.escapes.problem import Problem
 
 WIDTH = 8
 
@@ -29,6 +29,6 @@ def build() -> Problem:
 
 
 if __name__ == "__main__":
-    from examples.race import show
+    from benchmarks.escapes.race import show
 
     show(build())

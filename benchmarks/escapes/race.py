@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 import unsaddle.torch
-from examples.peers import PEERS, installed
-from examples.problem import Course, Problem, table
+from benchmarks.escapes.peers import PEERS, installed
+from benchmarks.escapes.problem import Course, Problem, table
 
 Maker = Callable[[list[torch.nn.Parameter], Problem], Any]
 RUNNERS: dict[str, Maker] = {

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from examples import deep_linear_network, matrix_factorisation, mlp_digits, race, race_jax
-from examples.problem import picture, table
+from benchmarks.escapes import deep_linear_network, matrix_factorisation, mlp_digits, race, race_jax
+from benchmarks.escapes.problem import picture, table
 
 PAGE = """# Leaving saddles
 
@@ -14,7 +14,7 @@ pytorch-minimize when their own test says that they are done, which a marker sho
 leave saddles too. psd-optimizer kicks at random and has no test for a minimum, so it may end on a
 kick. trust-exact builds the whole Hessian at every step, which the count of gradients leaves out.
 The last column is an independent certificate.
-`pip install 'unsaddle[bench]' && python -m examples` writes this page.
+`pip install 'unsaddle[bench]' && python -m benchmarks.escapes` writes this page.
 
 ## torch
 

@@ -1,1 +1,0 @@
-"""Losses with a saddle at the start; run one with ``python -m examples.matrix_factorisation``."""
