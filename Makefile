@@ -2,6 +2,7 @@
 # make test         everything that CI checks, in a virtual environment of its own
 # make nightly      all tests again, with hypothesis free to draw new examples
 # make reproduce    the paper's figures and claims, as report/index.html
+# make docs         the site, in site/, with every warning an error
 # make walks        docs/walks.md: which functions six calls pass through
 # make bench        all three of these; the tiers take half an hour, one of them: make bench-tiers TIERS=2
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
@@ -14,7 +15,7 @@ JOBS ?= 2
 TIERS ?= 1 2 3
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: quick test nightly browser lint walks bench bench-tiers bench-escapes bench-atoms bench-cost reproduce clean
+.PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost reproduce clean
 
 quick: .venv/test
 	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
@@ -35,6 +36,9 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 walks: .venv/ready
 	$(BIN)/python tools/walk.py --output docs/walks.md
@@ -73,4 +77,4 @@ reproduce: .venv/paper
 	touch $@
 
 clean:
-	rm -rf .venv build dist report
+	rm -rf .venv build dist report site

@@ -3,6 +3,8 @@
 from typing import Any, NamedTuple
 
 import jax
+from jax.core import Tracer
+from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.evidence import Claim
@@ -39,6 +41,20 @@ class Solution(NamedTuple):
     def outcome(self) -> Outcome:
         """How the run ended, once it has been computed; of one run, not of a batch."""
         return BY_STATUS[int(self.status)]
+
+    @property
+    def certificate(self) -> Certificate:
+        """What was shown at x, once it has been computed; of one run, not of a batch."""
+        return self.verdict.certificate()
+
+    def __repr__(self) -> str:
+        """Print one run as SciPy prints a result; a batch and a traced run as the tuple it is."""
+        if isinstance(self.status, Tracer) or getattr(self.status, "ndim", 1):
+            return tuple.__repr__(self)
+        shown = OptimizeResult(message=self.outcome.value, success=bool(self.success))
+        shown.update(self._asdict(), certificate=self.certificate)
+        del shown["verdict"]
+        return repr(shown)
 
 
 class Many(NamedTuple):
