@@ -70,7 +70,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
         return parameters_of(name, n, given, method, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).solver_for, parameters, seed)
+    return stepping(name, find(name).solver, parameters, seed)
 
 
 @spelled(tol=1e-2)
@@ -101,7 +101,7 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
         return parameters_of(name, n, words, sampled, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, lambda n: find(name).unproved, parameters, seed)
+    return stepping(name, find(name).unproved, parameters, seed)
 
 
 auto = partial(method, "auto")
@@ -216,7 +216,9 @@ def _solver(
 
     needs = BOTH if p.descent.block else GRADIENT
     start, steps = Phase(at_iterate, BOTH, restart), Phase(at_iterate, needs, go)
-    return wrapping(start, steps, lambda ops, x: wrapped.memory(ops, x, optimiser.init(x)))
+    return wrapping(
+        start, steps, lambda ops, x, settings: wrapped.memory(ops, x, settings, optimiser.init(x))
+    )
 
 
 def chosen(condition: Any, one: State, other: State, like: State) -> State:

@@ -101,6 +101,7 @@ MEANINGS = {  # operation: what it gives for X and Y, and what it is to give
     ),
     "size": (lambda b, o, x, y: o.size(x), 4),
     "vectors": (lambda b, o, x, y: o.vectors(x, 3), [0] * 12),
+    "places": (lambda b, o, x, y: (o.places(b.block()), o.places(o.vectors(x, 5))), [3, 5]),
     "set_vector": (lambda b, o, x, y: o.get_vector(o.set_vector(b.block(), 2, y), 2), Y),
     "get_vector": (lambda b, o, x, y: [o.get_vector(b.block(), i) for i in (0, 1)], [*X, *Y]),
     "inner_products": (lambda b, o, x, y: o.inner_products(b.block(), 2, x), [X @ X, X @ Y, 0]),

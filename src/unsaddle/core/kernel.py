@@ -129,12 +129,12 @@ class Part(NamedTuple):
     """A descent or an escape: its phases, the record of its settings, and its first memory.
 
     A descent's memory owes ``kinetic_energy(ops, settings)`` and ``constants_met()``, an escape's
-    ``evidence(ops, x)``.
+    ``evidence(ops, x)``. Where the settings say how many vectors it may keep, it has room for them.
     """
 
     phases: Mapping[int, Phase]
     settings: type
-    memory: Callable[[Ops, Vector], Any]
+    memory: Callable[[Ops, Vector, Any], Any]  # of the settings
     proof: "Part | None" = None
 
 
@@ -158,9 +158,9 @@ def compose(descent: Part, escape: Part) -> Solver:
             phase=START,
             x=x,
             left=inf,
-            descent=descent.memory(ops, x),
-            escape=escape.memory(ops, x),
-            proof=None if proof is None else proof.memory(ops, x),
+            descent=descent.memory(ops, x, parameters.descent),
+            escape=escape.memory(ops, x, parameters.escape),
+            proof=None if proof is None else proof.memory(ops, x, parameters.proof),
             tolerance=parameters.tolerance,
             report=BEGIN,
             stalled=False,
@@ -253,6 +253,12 @@ def watch(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def begin_search(s: State) -> State:
     """Count one more search, which makes fresh noise and takes its share of delta."""
     return s._replace(episode=s.episode + 1, proving=False)
+
+
+def on_sphere(ops: Ops, s: State) -> Vector:
+    """Draw xi, uniform on the unit sphere, a function of (seed, episode)."""
+    xi = ops.noise(s.x, s.seed, s.episode)
+    return ops.scale(1 / ops.norm(xi), xi)
 
 
 def ball(ops: Ops, s: State) -> Vector:

@@ -99,6 +99,10 @@ class Operations(Protocol[V]):
         """A block of so many vectors like x, all zero."""
         ...
 
+    def places(self, block: V) -> int:
+        """How many vectors a block has room for."""
+        ...
+
     def set_vector(self, block: V, i: Scalar, x: V) -> V:
         """The block with x in place i; consumes the block."""
         ...

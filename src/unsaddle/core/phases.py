@@ -74,6 +74,7 @@ class PhaseName(IntEnum):
     CONFIRM = 66  # confirmed jump: the value at x~ of another batch
     CONFIRM_AHEAD = 67
     CONFIRM_BEHIND = 68
+    REFINE = 69  # lanczos: the lowest direction, where not all of the basis was kept
 
     CERTIFIED = -1
     UNCERTIFIED = -2

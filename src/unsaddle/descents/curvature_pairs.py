@@ -4,7 +4,7 @@ Source: Nocedal (1980).
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.resolution import visible_change
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
         return self.curvature, self.change
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing met yet."""
     return Memory(
         gradient=ops.times(0.0, x),

@@ -16,7 +16,7 @@ Differences from the paper:
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import of_search
 from unsaddle.core.kernel import Parameters, Part, Phase, State, ball, begin_search, iterate
@@ -115,7 +115,7 @@ def step(
     return Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, resolution, jump), found
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing known yet."""
     return Memory(x, x, x, 1.0, 0, 1.0, 1.0, inf, NO_RESOLUTION, NO_JUMP)
 

@@ -104,5 +104,5 @@ nc = Part(
         **PHASES,
     },
     Settings,
-    lambda ops, x: Memory(x, x, 0, 1.0, inf, NO_RESOLUTION, NO_JUMP),
+    lambda ops, x, settings: Memory(x, x, 0, 1.0, inf, NO_RESOLUTION, NO_JUMP),
 )

@@ -31,7 +31,7 @@ Where products are exact there is nothing to choose: one of them tells l, and th
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
-from unsaddle.core.kernel import Parameters, Phase, State, probing
+from unsaddle.core.kernel import Parameters, Phase, State, on_sphere, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
 from unsaddle.core.records import choose
@@ -90,9 +90,8 @@ def first(
     searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
     onward = ops.where(probe.radius > 0, goes_on, searches)
-    xi = ops.noise(s.x, s.seed, s.episode)
     resolution = choose(ops, probe.radius > 0, known, unknown)
-    return ops.scale(1 / ops.norm(xi), xi), probe, resolution, onward
+    return on_sphere(ops, s), probe, resolution, onward
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -67,12 +67,6 @@ def without_jump(search: Part) -> Part:
     return search._replace(phases=phases)
 
 
-def yielding(search: Part) -> Part:
-    """Give a proof that hands over to the escape before it where its memory is full."""
-    full = Phase(iterate, NOTHING, go_to(PhaseName.GIVE_UP))
-    return search._replace(phases={**search.phases, PROVE: full})
-
-
 proof = without_jump(adaptive_anc)
 SEARCHES = {
     "lanczos": without_jump(lanczos),

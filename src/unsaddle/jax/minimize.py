@@ -129,7 +129,7 @@ def _solve(
     fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
     seed: Any, limit: Any,
 ) -> Solution:  # fmt: skip
-    solver = find(method).solver_for(ops.size(x0))
+    solver = find(method).solver
     start, _, unpack = inputs.packed(x0, packs)
     state = first_state(solver, parameters, start, seed)
 

@@ -35,6 +35,9 @@ class Constants(TypedDict, total=False):
     """Distance over which gradients are differenced, in x's units; chosen if not given."""
     max_step: float | None
     """Length of the longest step, trial or jump, in x's units; method "auto" only."""
+    max_memory: float | None
+    """Bytes that the vectors of a run may take, without those of your function; a quarter of what
+    is free if not given, and no more than 35 vectors where they are long."""
 
 
 class SampledConstants(Constants, total=False):
@@ -77,6 +80,7 @@ class Hyperparameters(TypedDict, total=False):
     step: float
     stretch: float
     unit: float
+    vectors: int
     window: float
 
 

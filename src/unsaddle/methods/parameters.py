@@ -23,6 +23,7 @@ from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.snc import snc
 from unsaddle.methods import neon_theory, stochastic_theory, theory
+from unsaddle.methods.room import Room, room
 
 
 class Tuning(NamedTuple):
@@ -49,6 +50,8 @@ class Problem(NamedTuple):
     gradient_noise: float = 0.0  # |error| of a gradient
     probe_radius: float = 0.0  # r
     max_step: float = 0.0  # of descent and jump
+    max_memory: float = 0.0  # in bytes
+    itemsize: int = 8  # bytes of a number
     stochastic_smoothness: float = 0.0  # lt
     variance: float = 0.0  # sigma^2
     printed: bool = False  # whether a stochastic method is to be as printed
@@ -71,7 +74,13 @@ class Problem(NamedTuple):
             gradient_noise=self.gradient_noise,
             probe_radius=self.probe_radius,
             max_step=self.max_step or inf,
+            vectors=self.room.vectors,
         )
+
+    @property
+    def room(self) -> Room:
+        """How many pairs and vectors may be kept."""
+        return room(self.n, self.itemsize, self.max_memory)
 
     def proof(self) -> krylov.Settings:
         """Settings of the proof of a method that knows its gamma."""
@@ -176,7 +185,7 @@ def _neon(q: Problem, accelerated: bool) -> Any:
 def agd_lanczos(q: Problem) -> Parameters:
     """Accelerated descent, and Lanczos for gamma."""
     descent = _accelerated(theory.anc_finding(**q.finding()))
-    return _whole(q, q.tol, descent, q.proof(), q.proof())
+    return _whole(q, q.tol, descent, q.proof(), None)
 
 
 def _accelerated(found: Any) -> Any:
@@ -186,7 +195,7 @@ def _accelerated(found: Any) -> Any:
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
     descent = lbfgs.settings(q.max_step or inf, q.gradient_noise)
-    return _whole(q, q.tol, descent, q.measured(), q.measured())
+    return _whole(q, q.tol, descent, q.measured(), None)
 
 
 def agd_auto(q: Problem) -> Parameters:

@@ -61,11 +61,6 @@ class Method:
         """The same without a proof, where samples are the caller's: nobody knows how many."""
         return compose(self.descent, self.escape)
 
-    def solver_for(self, n: int) -> Solver:
-        """The solver, without a proof that nothing leads to: Lanczos decides within n steps."""
-        decides = self.escape is lanczos and krylov.places(n) >= n
-        return self.unproved if decides else self.solver
-
     @property
     def options(self) -> list[str]:
         """The names of the hyperparameters of both parts."""
@@ -73,7 +68,7 @@ class Method:
         return [*dict.fromkeys(name for part in parts for name in part._fields)]
 
     def from_theory(
-        self, *, n: int, data: int = 0, **constants: Unpack[SampledConstants]
+        self, *, n: int, data: int = 0, itemsize: int = 8, **constants: Unpack[SampledConstants]
     ) -> Parameters:
         """Give the parameters of theory for n variables, and so many samples if they are data."""
         given = {**DEFAULTS, **constants}
@@ -88,13 +83,14 @@ class Method:
             messages.require(missing, self.constants != SAMPLED)
         if "max_step" in known and "max_step" not in self.descent.settings._fields:
             raise ValueError("max_step goes with method 'auto', whose steps are not by theory")
-        return self.theory(Problem(n=n, data=data, printed=PRESETS[preset], **check(known)))
+        sizes = {"n": n, "data": data, "itemsize": itemsize}
+        return self.theory(Problem(printed=PRESETS[preset], **sizes, **check(known)))
 
 
 # fmt: off
 METHODS: dict[str, Method] = {
     "auto": Method(
-        lbfgs, lanczos, adaptive_anc, parameters.auto, (),
+        lbfgs, lanczos, None, parameters.auto, (),
         "L-BFGS x Lanczos, nothing to know", "gradient, value", "none proven for the descent",
         "Liu & Nocedal (1989), Lanczos (1950), and this package",
     ),
@@ -135,7 +131,7 @@ METHODS: dict[str, Method] = {
         "log(n) / eps^1.75, by the same argument", "Xu, Jin & Yang (2018), our reconstruction",
     ),
     "agd+lanczos": Method(
-        agd, lanczos, adaptive_anc, parameters.agd_lanczos, SMOOTH,
+        agd, lanczos, None, parameters.agd_lanczos, SMOOTH,
         "accelerated descent + NCE x Lanczos", "gradient, value",
         "log(n) / eps^1.75, by the same argument",
         "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
@@ -156,8 +152,8 @@ STOCHASTIC: dict[str, Method] = {
     ),
 }
 # fmt: on
-AROUND = compose(external, then(lanczos, adaptive_anc))  # "auto" around the user's own descent
-BOUNDED = compose(bounded, then(lanczos, adaptive_anc))  # "auto" within bounds
+AROUND = compose(external, lanczos)  # "auto" around the user's own descent
+BOUNDED = compose(bounded, lanczos)  # "auto" within bounds
 
 
 def find(method: str) -> Method:
@@ -177,6 +173,7 @@ def parameters_of(
     caller: Callable[..., Any],  # the public function that was called with them
     elsewhere: Mapping[str, str],  # words of other packages, with what to say of them
     data: int = 0,  # samples that there are in all, if they are given
+    itemsize: int = 8,  # bytes of a number
 ) -> Parameters:
     """Give a method's parameters by theory, and in their place what was given by name."""
     line, words = find(method), SampledConstants.__annotations__
@@ -185,7 +182,7 @@ def parameters_of(
     options = {k: v for k, v in given.items() if k not in constants}
     if options:
         options = messages.recognise(options, method, line.options, arguments, _owners, elsewhere)
-    theory = line.from_theory(n=n, data=data, **constants)
+    theory = line.from_theory(n=n, data=data, itemsize=itemsize, **constants)
     return override(theory, options) if options else theory
 
 
@@ -230,7 +227,7 @@ SHARES = ("friction", "search_friction")
 def _number(name: str, value: Any, settings: Any) -> float:
     """Check one hyperparameter by what it means where it belongs."""
     kind, measured = type(settings).__annotations__[name], isinstance(settings, krylov.Settings)
-    least = 2 if name == "checks" else 1
+    least = {"checks": 2, "vectors": 3}.get(name, 1)
     wants, holds = "a number >= 0, at most 1e50", lambda v: 0 <= v <= MOST
     if kind is int:
         wants, holds = f"a whole number >= {least}", lambda v: least <= v <= MOST and v == int(v)

@@ -32,6 +32,7 @@ def certify(
     probe_radius: float | None = None,
     bounds: Any = None,
     hessp: HessianProduct | None = None,
+    max_memory: float | None = None,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -48,6 +49,8 @@ def certify(
             given.
         bounds: Of the variables, as SciPy takes them: the claim is about those that are free.
         hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
+        max_memory: Bytes that the vectors of the search may take; a quarter of what is free if not
+            given.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -63,6 +66,7 @@ def certify(
         probe_radius=probe_radius,
         bounds=bounds,
         hessp=hessp,
+        max_memory=max_memory,
     )
 
 
@@ -80,6 +84,7 @@ def find_negative_curvature(
     probe_radius: float | None = None,
     bounds: Any = None,
     hessp: HessianProduct | None = None,
+    max_memory: float | None = None,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -96,6 +101,7 @@ def find_negative_curvature(
         probe_radius: Distance over which gradients are differenced, see ``certify``.
         bounds: Of the variables, see ``certify``.
         hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
+        max_memory: Bytes that the vectors of the search may take, see ``certify``.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
@@ -111,8 +117,9 @@ def find_negative_curvature(
         "failure_probability": failure_probability,
         "gradient_noise": gradient_noise,
         "probe_radius": probe_radius,
+        "max_memory": max_memory,
     }
-    solver, p = search(method, x.size, **claim)
+    solver, p = search(method, x.size, x.itemsize, **claim)
     oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
     p = p._replace(products=bool(oracle.products))
     state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)

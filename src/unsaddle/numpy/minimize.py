@@ -123,7 +123,9 @@ def minimize(
     if box is not None:
         _with_bounds(method, descent)
         start, solver = moved_in(box, start), BOUNDED
-    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
+    parameters = parameters_of(
+        method, start.size, given, minimize, ELSEWHERE, itemsize=start.itemsize
+    )
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
     parameters = parameters._replace(products=bool(oracle.products))

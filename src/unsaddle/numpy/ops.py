@@ -90,6 +90,10 @@ class NumpyOps(EagerOps):
         """A block of so many vectors like x, all zero."""
         return np.zeros((count, x.size), x.dtype)
 
+    def places(self, block: Block) -> int:
+        """How many vectors a block has room for."""
+        return len(block)
+
     def set_vector(self, block: Block, i: int, x: Vector) -> Block:
         """The block with x in place i; consumes the block."""
         block[i] = x

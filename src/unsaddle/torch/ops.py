@@ -122,6 +122,10 @@ class TorchOps(EagerOps):
         """A block of so many vectors like x, all zero."""
         return [_zeros(u, count) for u in x]
 
+    def places(self, block: Block) -> int:
+        """How many vectors a block has room for."""
+        return len(block[0])
+
     def set_vector(self, block: Block, i: int, x: Vector) -> Block:
         """The block with x in place i; consumes the block."""
         torch._foreach_copy_([places[i] for places in block], x)
