@@ -38,6 +38,7 @@ from unsaddle.jax.transform import (
     stepping,
     towards,
 )
+from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
 from unsaddle.methods.search import around, wrapping
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
@@ -60,6 +61,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
     Raises:
         ValueError: If the method is for samples, or a constant that it needs is missing.
     """
+    find(name)
     if name in STOCHASTIC:
         raise ValueError(
             f"method {name!r} takes gradients of samples: "
@@ -90,11 +92,8 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
         The transformation. When ``outcome(state)`` is there the updates are zero. As the size of
         the samples is not known here, nothing is certified: ``unsaddle.jax.certify`` does that.
 
-    Raises:
-        ValueError: If the method is not for samples, or a constant that it needs is missing.
     """
-    if name not in STOCHASTIC:
-        raise ValueError(f"method {name!r} is unknown; {messages.nearest(name, STOCHASTIC)}")
+    one_of("method", name, STOCHASTIC)
     words: dict[str, Any] = {"tol": 1e-2, **given}
 
     def parameters(n: int) -> Parameters:

@@ -120,7 +120,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
     """Measure the noise, probe again, search, or end unresolved."""
     coarse = p.escape.unit + p.escape.probe_radius > 0
-    unresolved = (pair.nothing & coarse) | astray(ops, p, view)
+    unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | astray(ops, p, view)
     ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
     return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
 
@@ -133,7 +133,8 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     back = bent & (error >= before) & (4 * before <= e.resolution.asked)
     as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
     noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
-    factor = ops.where(nothing, TUNING.longer, ops.where(bent, shorter, 0.0))
+    longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
+    factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))
     ratio = error / ops.maximum(before, ops.tiny(e.gradient))
     same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
     return Judged(nothing, noisy, same, back, ops.where(noisy, 0.0, factor))

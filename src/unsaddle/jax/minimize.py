@@ -116,6 +116,7 @@ def _parameters(
     elsewhere: Mapping[str, str],
 ) -> Parameters:
     """Give the parameters of a method that takes the function itself."""
+    find(method)
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a function that is known from samples only: "

@@ -13,7 +13,7 @@ from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.confirmed_jump import confirmed
 from unsaddle.escapes.never import never
 from unsaddle.escapes.proof import SEARCHES, without_dips
-from unsaddle.messages import nearest
+from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import check
 from unsaddle.methods.parameters import TUNING, Problem
 
@@ -25,8 +25,7 @@ def search(
     **claim: Any,  # the words of _problem; smoothness and hessian_lipschitz are lower bounds
 ) -> tuple[Solver, Parameters]:
     """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
-    if method not in SEARCHES:
-        raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
+    one_of("method", method, SEARCHES)
     problem = _problem(n, **claim)._replace(itemsize=itemsize)
     settings = problem.measured()._replace(finest=TUNING.finest)
     target = problem.curvature_tol, problem.failure_probability
@@ -38,7 +37,7 @@ def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:
     """Give the parameters of a search around another optimiser; ``tol`` may be "auto"."""
     if isinstance(tol, str) and tol != "auto":
         raise ValueError(f"tol must be a positive number or 'auto', got {tol!r}")
-    auto = tol == "auto"
+    auto = isinstance(tol, str)
     problem = _problem(1, tol=wrapped.TUNING.small if auto else tol, **claim)
     settings = problem.measured()._replace(finest=wrapped.TUNING.finest, coarsest=1.0)
     target = problem.curvature_tol, problem.failure_probability

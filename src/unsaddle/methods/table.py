@@ -3,7 +3,8 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from math import inf
+from numbers import Integral
 from typing import Any, Unpack
 
 from unsaddle import messages
@@ -28,6 +29,7 @@ from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.proof import SEARCHES, proof
 from unsaddle.escapes.snc import snc
 from unsaddle.methods import parameters, stochastic_theory
+from unsaddle.methods.checks import number, one_of, shown
 from unsaddle.methods.constants import DEFAULTS, SampledConstants, check
 from unsaddle.methods.parameters import Problem, Theory
 
@@ -73,8 +75,7 @@ class Method:
         """Give the parameters of theory for n variables, and so many samples if they are data."""
         given = {**DEFAULTS, **constants}
         preset = given.pop("preset")
-        if preset not in PRESETS:
-            raise ValueError(f"preset {preset!r} is unknown; {messages.nearest(preset, PRESETS)}")
+        one_of("preset", preset, PRESETS)
         target = ("tol", "failure_probability")  # which cannot be left open
         known = {k: v for k, v in given.items() if v is not None or k in target}
         needed = self.constants + ("decrease_available",) * PRESETS[preset]
@@ -159,11 +160,7 @@ BOUNDED = compose(bounded, lanczos)  # "auto" within bounds
 def find(method: str) -> Method:
     """Look a method up by name; a ValueError names the nearest if there is none."""
     known = METHODS | STOCHASTIC
-    if not isinstance(method, str):
-        raise ValueError(f"method must be a name, got {method!r}; the known ones are {[*known]}")
-    if method in known:
-        return known[method]
-    raise ValueError(f"method {method!r} is unknown; {messages.nearest(method, known)}")
+    return known[one_of("method", method, known)]
 
 
 def parameters_of(
@@ -230,7 +227,7 @@ def _number(name: str, value: Any, settings: Any) -> float:
     least = {"checks": 2, "vectors": 3}.get(name, 1)
     wants, holds = "a number >= 0, at most 1e50", lambda v: 0 <= v <= MOST
     if kind is int:
-        wants, holds = f"a whole number >= {least}", lambda v: least <= v <= MOST and v == int(v)
+        wants, holds = f"a whole number >= {least}", lambda v: v.is_integer() and least <= v <= MOST
     elif name in LENGTHS:
         wants, holds = "a number > 0, at most 1e50", lambda v: 0 < v <= MOST
     elif name in SHARES:
@@ -241,8 +238,8 @@ def _number(name: str, value: Any, settings: Any) -> float:
         wants, holds = "a number >= 0; infinity: no direction is", lambda v: v >= 0
     elif measured and name == "unit":
         wants, holds = "a finite number >= 0, the share that is wrong", lambda v: 0 <= v <= MOST
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and holds(value)):
-        raise ValueError(f"option {name} must be {wants}, got {value!r}")
-    whole = kind is int or isinstance(value, Integral)
-    return int(float(value)) if whole else float(value)
+    given = number(value)
+    if not holds(given):
+        raise ValueError(f"option {name} must be {wants}, got {shown(value)}")
+    counts = kind is int or (isinstance(value, Integral) and given < inf)
+    return int(given) if counts else given

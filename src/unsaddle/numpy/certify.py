@@ -9,10 +9,11 @@ from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import PROVE
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
+from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
 from unsaddle.numpy.bounded import BoxRun, within
 from unsaddle.numpy.box import box_of
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
@@ -110,7 +111,7 @@ def find_negative_curvature(
         NotFiniteError: If the gradient is NaN or infinite.
         KeyboardInterrupt: If that came while searching.
     """
-    whole("seed", seed)
+    seed = whole("seed", seed)
     limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
     claim = {
         "curvature_tol": curvature_tol,
@@ -122,7 +123,7 @@ def find_negative_curvature(
     solver, p = search(method, x.size, x.itemsize, **claim)
     oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
     p = p._replace(products=bool(oracle.products))
-    state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)
+    state = solver.start(ops, p, x, seed)._replace(phase=PROVE)
     box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
     outcome = run.go()

@@ -1,11 +1,11 @@
-"""Checks of what a user passes: points and whole numbers."""
+"""Checks of what a user passes: points and times."""
 
 from math import inf
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from unsaddle.methods.checks import number, shown
 from unsaddle.numpy.ops import Vector
 
 
@@ -35,24 +35,11 @@ def point(x0: Any, name: str = "x0") -> Vector:
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
 
 
-def whole(name: str, number: Any, none: bool = False) -> Any:
-    """Check a whole number >= 0, or a budget, of which there may be ``none``."""
-    if none and number is None:
-        return inf
-    fits = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
-    size: Any = number if fits else -1
-    if not (0 <= size <= 1e100 and float(size).is_integer()):
-        expected = f"a whole number >= 0, at most 1e100{', or None' * none}"
-        raise ValueError(f"{name} must be {expected}, got {number!r}")
-    return number
-
-
-def seconds(name: str, number: Any) -> float:
+def seconds(name: str, value: Any) -> float:
     """Check a time; None is without end."""
-    if number is None:
+    if value is None:
         return inf
-    fits = isinstance(number, Real) and not isinstance(number, bool)
-    time: Any = number if fits else -1
+    time = number(value)
     if not time >= 0:
-        raise ValueError(f"{name} must be a number of seconds >= 0, or None, got {number!r}")
-    return float(time)
+        raise ValueError(f"{name} must be a number of seconds >= 0, or None, got {shown(value)}")
+    return time

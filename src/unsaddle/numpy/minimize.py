@@ -13,6 +13,7 @@ from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
+from unsaddle.methods.checks import whole
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
 from unsaddle.numpy import differences
@@ -20,7 +21,7 @@ from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import point, seconds, whole
+from unsaddle.numpy.inputs import point, seconds
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
@@ -93,7 +94,7 @@ def minimize(
     Raises:
         ValueError: If what is asked for does not go together.
     """
-    whole("seed", seed)
+    seed = whole("seed", seed)
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     if starts is not None:
@@ -131,7 +132,7 @@ def minimize(
     parameters = parameters._replace(products=bool(oracle.products))
     if oracle.noise and not oracle.products:
         parameters = _noisy(parameters, oracle.noise)
-    begun = solver.start(ops, parameters, start, int(seed))
+    begun = solver.start(ops, parameters, start, seed)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
     run = (

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult, OptimizeWarning
 
 from unsaddle.messages import NOT_CALLED, refuse_words_of_scipy
+from unsaddle.methods.checks import whole
 from unsaddle.methods.table import find
 from unsaddle.numpy import differences
 from unsaddle.numpy.callback import collecting
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point
 from unsaddle.numpy.minimize import minimize
 
 BUDGETS = ("maxiter", "maxfun", "maxfev")

@@ -8,10 +8,13 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.core.outcome import Outcome
+from unsaddle.methods.checks import shown, whole
+from unsaddle.methods.constants import check
 from unsaddle.numpy.inputs import point
 from unsaddle.numpy.ops import Vector
 
 DRAWS = 10  # starts that a function draws
+MOST = 10**6  # starts in all: their points are kept
 CUT = (Outcome.INTERRUPTED, Outcome.STOPPED)
 
 Starts = int | Callable[[np.random.Generator], Any] | Any
@@ -31,21 +34,22 @@ def from_many(
     points = _points(x0, starts, seed)
     if box is not None and isinstance(starts, int | np.integer):
         points[1:] = [box.clip(each) for each in points[1:]]
-    share = failure_probability / len(points)
+    delta = check({"failure_probability": failure_probability})["failure_probability"]
+    share = delta / len(points)
     for i, start in enumerate(points):
         try:
             runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
         except Exception as error:
             so_far = getattr(error, "unsaddle", None)
             if so_far is not None:
-                merged = _merged([*runs, so_far], len(points), failure_probability)
+                merged = _merged([*runs, so_far], len(points), delta)
                 error.unsaddle = merged  # type: ignore[attr-defined]
             raise
         if left is not None:
             left -= runs[-1].njev + runs[-1].nhvp
         if runs[-1].outcome in CUT:
             break
-    return _merged(runs, len(points), failure_probability)
+    return _merged(runs, len(points), delta)
 
 
 def _merged(runs: list[Any], wanted: int, failure_probability: float) -> OptimizeResult:
@@ -66,15 +70,14 @@ def _points(x0: Vector, starts: Starts, seed: int) -> list[Vector]:
     if callable(starts):
         return [point(starts(rng), "starts(rng)") for _ in range(DRAWS)]
     if isinstance(starts, int | np.integer):
-        if starts < 1:
-            raise ValueError(f"starts must be at least 1, got {starts}")
+        whole("starts", starts, least=1, most=MOST)
         spread = max(1.0, float(np.sqrt(np.mean(x0 * x0))))
         away = rng.standard_normal((int(starts) - 1, x0.size)) * spread
         return [x0, *(x0 + away).astype(x0.dtype)]
     rows = [*starts] if np.iterable(starts) else []
     if not rows:
         raise ValueError(
-            f"starts must be a number, points, or a function that draws one, got {starts!r}"
+            f"starts must be a number, points, or a function that draws one, got {shown(starts)}"
         )
     points = [point(start, "a row of starts") for start in rows]
     for start in points:

@@ -8,8 +8,9 @@ from unsaddle.core.kernel import Parameters
 from unsaddle.core.phases import PROVE, name_of
 from unsaddle.core.records import leaves
 from unsaddle.messages import SEARCHED, knowing
+from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
-from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, listed, whole
+from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, listed, tensor
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import Closure
 from unsaddle.torch.ranks import Ranks, checksum
@@ -54,7 +55,7 @@ def certify(
         ValueError: If an argument is out of range, or no parameter requires a gradient.
     """
     check_closure(closure, "the order is certify(closure, params)")
-    at = [p for p in listed(params) if p.requires_grad]
+    at = [p for p in map(tensor, listed(params)) if p.requires_grad]
     if not at:
         raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")
     check_parameters([{"params": at}])

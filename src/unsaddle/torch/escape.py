@@ -12,9 +12,9 @@ from unsaddle.core.session import Query
 from unsaddle.descents import wrapped
 from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
 from unsaddle.escapes import confirmed_jump
+from unsaddle.methods.checks import whole, yes_or_no
 from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
-from unsaddle.torch.inputs import whole
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import SessionOptimizer, log
 from unsaddle.torch.session import ParameterSession
@@ -110,7 +110,7 @@ class Escape(SessionOptimizer):
         claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
         known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz}
         parameters = around(whole("patience", patience, least=1), tol, **claim, **known)
-        self.inner, self.reset = inner, reset
+        self.inner, self.reset = inner, yes_or_no("reset", reset)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
         super().__init__(inner.param_groups, inner.defaults, parameters, seed, group)

@@ -1,9 +1,10 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
+from collections.abc import Iterable
 from math import inf
-from numbers import Integral, Real
 from typing import Any
 
+from unsaddle.methods.checks import number, shown
 from unsaddle.torch.ops import Vector, torch
 
 LARGEST = 1e38  # a precision has to reach this far
@@ -41,6 +42,8 @@ def listed(params: Any) -> list[Any]:
         raise TypeError(f"params must be parameters, got the module {name}: pass net.parameters()")
     if isinstance(params, torch.Tensor):
         raise TypeError("params must be a list of parameters, got a single tensor: pass [tensor]")
+    if not isinstance(params, Iterable) or isinstance(params, str | bytes):
+        raise TypeError(f"params must be a list of parameters, got {shown(params)}")
     return [*params]
 
 
@@ -62,10 +65,21 @@ def counted(params: Any) -> tuple[list[Any], int]:
 def _tensors(group: Any) -> list[torch.Tensor]:
     """Give the tensors of a group, or of a bare (named) parameter; does not use up a generator."""
     if isinstance(group, dict):
+        if "params" not in group:
+            raise TypeError(f"params has a group without parameters, got {shown(group)}")
         given = group["params"]
         group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
         return [p for each in group["params"] for p in _tensors(each)]
-    return [group[1] if isinstance(group, tuple) else group]
+    return [tensor(group[1] if isinstance(group, tuple) and len(group) == 2 else group)]
+
+
+def tensor(given: Any) -> torch.Tensor:
+    """Check one of the parameters."""
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(
+            f"params must be tensors, such as net.parameters(), got {type(given).__name__}"
+        )
+    return given
 
 
 def check_closure(closure: Any, instead: str) -> None:
@@ -84,17 +98,11 @@ def gradient_of(params: Vector) -> Vector:
     return gradient
 
 
-def whole(name: str, number: Any, least: int = 0) -> int:
-    """Check a whole number, such as a seed or a count."""
-    if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}; pass {name}=1")
-    return int(number)
-
-
-def rate(name: str, number: Any) -> float:
+def rate(name: str, value: Any) -> float:
     """Check a learning rate."""
-    plain = isinstance(number, Real) and not isinstance(number, bool)
-    single = isinstance(number, torch.Tensor) and number.numel() == 1
-    if not ((plain or single) and 0 <= float(number) < inf):
-        raise ValueError(f"{name} must be a finite number >= 0, got {number!r}; pass {name}=0.1")
-    return float(number)
+    single = isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_complex()
+    given = float(value) if single and not value.is_meta else number(value)
+    if not 0 <= given < inf:
+        expected = "a finite number >= 0"
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}; pass {name}=0.1")
+    return given

@@ -17,12 +17,12 @@ from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of
 from unsaddle.core.records import leaves
 from unsaddle.core.session import Query
+from unsaddle.methods.checks import whole
 from unsaddle.torch import saved
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
     gradient_of,
-    whole,
 )
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.ranks import Ranks, checksum, number
