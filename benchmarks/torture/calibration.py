@@ -18,6 +18,7 @@ FAMILIES: dict[str, Callable[[], np.ndarray]] = {  # the other eigenvalues
     "one large": lambda: np.append(np.full(N - 2, 0.02), 1.0),
 }
 MEASURED = ("auto", "agd-auto", "pgd+nc", "ancgd", "agd+lanczos")
+CONSTANTS = {"smoothness": 2.0, "hessian_lipschitz": 3.0}
 SEARCHES = ("lanczos", "anc", "nc")
 PRECISIONS = (np.float64, np.float32)
 
@@ -74,7 +75,7 @@ def _ran(family: str, method: str, seed: int) -> str:
     def gradient(x: np.ndarray) -> np.ndarray:
         return lam * x + 4 * pull * x**3
 
-    known = {} if method.endswith("auto") or method == "auto" else _constants(method)
+    known: dict[str, Any] = {} if method in ("auto", "agd-auto") else CONSTANTS
     result = minimize(
         value, np.zeros(N), jac=gradient, method=method, seed=seed, tol=1e-3, curvature_tol=GAMMA,
         failure_probability=DELTA, max_gradients=3000, **known,
@@ -85,7 +86,3 @@ def _ran(family: str, method: str, seed: int) -> str:
     return judged(
         result.certificate, lowest, lambda u: float(u @ ((lam + 12 * pull * result.x**2) * u))
     )
-
-
-def _constants(method: str) -> dict[str, float]:
-    return {"smoothness": 2.0, "hessian_lipschitz": 3.0}

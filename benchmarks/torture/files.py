@@ -56,19 +56,20 @@ def _resumed_elsewhere(method: str) -> tuple[str, dict[int, str]]:
         What is wrong with where the run that was cut ends, and of every cut what the other process
         does otherwise.
     """
-    whole, state, wrong = run(method, "apart", fine, []), None, {}
+    whole, wrong = run(method, "apart", fine, []), {}
+    part: Any = None
     with tempfile.TemporaryDirectory() as folder:
         paths = []
-        while state is None or state.state.phase >= 0:
+        while part is None or part.state.state.phase >= 0:
+            state = None if part is None else part.state
             part = run(method, "apart", fine, [], state=state, max_gradients=1)
-            state = part.state
             paths.append(os.path.join(folder, f"{len(paths)}.npz"))
-            save(state, paths[-1])
+            save(part.state, paths[-1])
         command = [sys.executable, "-c", CHILD, method, *paths[:-1]]
         subprocess.run(command, capture_output=True, text=True, check=True)
         for k, (path, after) in enumerate(itertools.pairwise(paths)):
             wrong[k] = _difference(load(f"{path}.next"), load(after))
-    same = state.state.phase == whole.state.state.phase and np.array_equal(part.x, whole.x)
+    same = part.state.state.phase == whole.state.state.phase and np.array_equal(part.x, whole.x)
     return "" if same else f"ended at {part.x}, not at {whole.x}", wrong
 
 

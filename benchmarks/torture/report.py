@@ -87,8 +87,9 @@ def _mutations(found: list[dict[str, Any]]) -> str:
     caught = sum(it["caught"] for it in found)
     lines = [
         "## Mutations",
-        f"Of {len(found)} mutations of certificate, resolution, jump, checkpoint and seed handling, each run "
-        f"by `python -m benchmarks.torture.mutations` against the tests named, {caught} are caught.",
+        f"Of {len(found)} mutations of certificate, resolution, jump, checkpoint and seed handling, "
+        f"each run by `python -m benchmarks.torture.mutations` against the tests named, {caught} "
+        "are caught.",
         "| file | before | after | tests | caught |\n| --- | --- | --- | --- | --- |",
     ]
     rows = [
@@ -105,15 +106,15 @@ def _cell(text: str) -> str:
 
 HEAD = """# Torture
 
-What an adversary would try, as a program: `make torture` runs it in two processes and writes this page,
-`python -m benchmarks.torture fuzz --share 0.1` runs a tenth of one part. A sample of it is part of
-`make test`. The last run took {minutes:.0f} minutes: {total} trials, {failed} failures. A failure that was
-found is run again by
+What an adversary would try, as a program: `make torture` runs it in two processes and writes this
+page, `python -m benchmarks.torture fuzz --share 0.1` runs a tenth of one part. A sample of it is
+part of `make test`. The last run took {minutes:.0f} minutes: {total} trials, {failed} failures. A
+failure that was found is run again by
 
 ```console
 $ python -m benchmarks.torture --replay 'fuzz/certify/curvature_tol=nan'
 ```
 
-Where a certificate may be false with probability delta, a row fails if so many false ones would come by
-chance once in a million rows. The bound is the upper end of the 95 % interval of Clopper and Pearson for
-the chance of what the row counts."""
+Where a certificate may be false with probability delta, a row fails if so many false ones would
+come by chance once in a million rows. The bound is the upper end of the 95 % interval of Clopper
+and Pearson for the chance of what the row counts."""
