@@ -134,7 +134,7 @@ def numpy_doors() -> dict[str, Door]:
         "minimize, starts": Door(unsaddle.minimize, start | bounded | {"starts": 2}),
         "minimize, jac=True": Door(
             unsaddle.minimize,
-            {**start, **bounded, "fun": lambda x: (value(x), gradient(x)), "jac": True},
+            {**start, **bounded, "fun": lambda x, *more: (value(x), gradient(x)), "jac": True},
             answers=("fun",),
         ),
         "minimize, numerical": Door(unsaddle.minimize, {**start, **bounded, "jac": None}),

@@ -87,7 +87,7 @@ def _mutations(found: list[dict[str, Any]]) -> str:
     caught = sum(it["caught"] for it in found)
     lines = [
         "## Mutations",
-        f"Of {len(found)} mutations of certificate, resolution, jump, checkpoint and seed handling, "
+        f"Of {len(found)} mutations of certificate, resolution, jump, checkpoint and seeds, "
         f"each run by `python -m benchmarks.torture.mutations` against the tests named, {caught} "
         "are caught.",
         "| file | before | after | tests | caught |\n| --- | --- | --- | --- | --- |",

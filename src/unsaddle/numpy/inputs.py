@@ -35,6 +35,15 @@ def point(x0: Any, name: str = "x0") -> Vector:
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
 
 
+def stream(disp: Any) -> Any:
+    """Check where progress is shown: a file, or True; False if nowhere."""
+    if hasattr(disp, "write") and not isinstance(disp, type):
+        return disp
+    if disp is not None and not isinstance(disp, bool | np.bool_) and not number(disp) >= 0:
+        raise ValueError(f"disp must be True, False or a file, got {shown(disp)}")
+    return bool(disp)
+
+
 def seconds(name: str, value: Any) -> float:
     """Check a time; None is without end."""
     if value is None:

@@ -21,7 +21,7 @@ from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import point, seconds
+from unsaddle.numpy.inputs import point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
@@ -143,7 +143,7 @@ def minimize(
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
-    return _shown(run, method, x0, seconds("max_seconds", max_seconds), disp)
+    return _shown(run, method, x0, seconds("max_seconds", max_seconds), stream(disp))
 
 
 def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeResult:
