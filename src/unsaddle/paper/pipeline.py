@@ -26,7 +26,14 @@ from typing import Any, NamedTuple
 import unsaddle
 from unsaddle.messages import nearest
 from unsaddle.paper import jobs
-from unsaddle.paper.extras import growth, robustness, table1
+from unsaddle.paper.extras import (
+    adversary,
+    applications,
+    growth,
+    robustness,
+    table1,
+    theorems,
+)
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.report import write_report
 
@@ -44,8 +51,10 @@ JOBS: dict[str, Planned] = {
     "radius": Planned(robustness.radius, 4.0),
     "growth": Planned(growth.growth, 75.0),
     "stability": Planned(robustness.stability, 10.0),
-    "robustness": Planned(robustness.robustness, 25.0),
-    "table1": Planned(table1.table1, 30.0),
+    "robustness": Planned(adversary.robustness, 60.0),
+    "table1": Planned(table1.table1, 90.0),
+    "theorems": Planned(theorems.theorems, 20.0),
+    "applications": Planned(applications.applications, 20.0),
 }
 
 
