@@ -58,8 +58,8 @@ def attacked(eigenvalues: np.ndarray, strength: float, y: Any) -> Any:
     """Give the gradient at y, moved by strength rho |y|^2 so as to turn y away from u_1."""
     # to turn, a push has to be at right angles to y: against y_1, and along all others
     first, rest = y[..., :1], y[..., 1:]
-    aside = np.linalg.norm(rest, axis=-1, keepdims=True)
-    away = np.concatenate([np.sign(first) * aside, -np.abs(first) * rest / (aside + 1e-300)], -1)
+    length = np.linalg.norm(rest, axis=-1, keepdims=True)
+    away = np.concatenate([np.sign(first) * length, -np.abs(first) * rest / (length + 1e-300)], -1)
     return eigenvalues * y + strength * np.linalg.norm(y, axis=-1, keepdims=True) * away
 
 

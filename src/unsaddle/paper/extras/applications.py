@@ -112,7 +112,7 @@ def applications(folder: Path, seed: int, told: Told) -> dict[str, Any]:
                              float(left)))  # fmt: skip
     picture, axes = draw.sheet(len(every), 0.36 * len(METHODS) + 1.3, 5.0)
     for axis, f in zip(axes, every, strict=True):
-        for way, colour in zip(ways, draw.COLOURS.values(), strict=True):
+        for way, colour in zip(ways, reversed(draw.COLOURS.values()), strict=True):
             mine = [row for row in rows if row[0] == f.name and row[2] == way]
             counts = [row[3] if isinstance(row[3], int) else LIMIT for row in mine]
             axis.plot(counts, [row[1] for row in mine], "o", color=colour, label=way)

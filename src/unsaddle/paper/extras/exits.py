@@ -91,7 +91,7 @@ def with_exits(
         rules = Neon(p)
     elif p.escape._fields == ("radius", "window", "decrease"):
         rules = Perturbed(p, f.hessian_lipschitz)
-    return _drive(line.solver_for(f.n), p, f, seed, limit, rules, product)
+    return _drive(line.solver, p, f, seed, limit, rules, product)
 
 
 def _drive(

@@ -6,7 +6,7 @@ one row.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,7 +113,7 @@ def computed(method: str, n: int, eps: float, seed: int) -> Taken:
     return Taken(sampled.printed(method, n, eps), 0, False, False)
 
 
-def fit(x: Sequence[float], counts: np.ndarray) -> Fit:
+def fit(x: Any, counts: np.ndarray) -> Fit:
     """Fit log(counts) against x, all runs in one: slope and Student's interval."""
     spread = np.repeat(np.asarray(x, float), counts.shape[1])
     line: Any = linregress(spread, np.log(counts).ravel())
@@ -215,7 +215,7 @@ def _theorems(rows: list[Row]) -> list[dict[str, Any]]:
         if row.way != PRINTED or row.method not in THEOREMS:
             continue
         by_size, _, by_gamma = fits(row)
-        bound, runs = of_one_saddle(row.rate), len(row.runs) * SEEDS
+        bound, runs = of_one_saddle(row.rate) or 0.0, len(row.runs) * SEEDS
         words = f"gamma^-{by_gamma.power:.2f} and log(n)^{by_size.power:.2f}"
         satisfied = by_gamma.low <= bound + ROOM and by_size.low <= 1
         judged.append(known(
