@@ -75,6 +75,7 @@ class PhaseName(IntEnum):
     CONFIRM_AHEAD = 67
     CONFIRM_BEHIND = 68
     REFINE = 69  # lanczos: the lowest direction, where not all of the basis was kept
+    RECHECK_CLOSE = 70  # is it noise that a recheck has met?
 
     CERTIFIED = -1
     UNCERTIFIED = -2
