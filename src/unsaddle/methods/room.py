@@ -10,7 +10,7 @@ from unsaddle.escapes import basis
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    others: int = 14  # vectors, at least 10, by benchmarks/scale.py: what a run keeps else
+    others: int = 14  # vectors, measured by benchmarks/scale.py: what a run keeps beside the two
     least_pairs: int = 2  # of L-BFGS, 1 and up: one is a gradient method with a memory of one step
     most_pairs: int = 20  # 3 to 50: tier 1 takes fewest gradients with it
     least_basis: int = 3  # of Lanczos, 3 and up: what the recurrence takes
