@@ -61,12 +61,17 @@ def page(known: dict[str, Any]) -> str:
     total = sum(row["trials"] for it in known.values() for row in it["rows"])
     failed = sum(len(row["failures"]) for it in known.values() for row in it["rows"])
     minutes = sum(it["seconds"] for it in known.values()) / 60
+    absent = ", ".join(name for name in ORDEALS if name not in known)
     parts = [HEAD.format(total=total, failed=failed, minutes=minutes)]
+    parts += [f"Not in the tables, as they were not run for them: {absent}."] if absent else []
+    if not Path(MUTATIONS).exists():
+        parts += ["The mutations of `benchmarks/torture/mutations.py` were not run for this page."]
     for name, it in known.items():
         head = "| row | trials | failures | 95 % bound |"
         if any(row["chance"] for row in it["rows"]):
             head = "| row | trials | false | delta | failures | 95 % bound |"
-        share = "" if it["share"] == 1 else f", a share of {it['share']:g} of all"
+        each = round(1 / it["share"])
+        share = "" if each == 1 else f", only every {each}th trial of all"
         parts += [f"## {name}", ORDEALS[name].says, f"Seed {it['seed']}{share}; {it['seconds']} s."]
         lines = [head, "|" + " --- |" * (head.count("|") - 1)]
         for row in it["rows"]:
@@ -110,10 +115,7 @@ What an adversary would try, as a program: `make torture` runs it in two process
 page, `python -m benchmarks.torture fuzz --share 0.1` runs a tenth of one part. A sample of it is
 part of `make test`. The last run took {minutes:.0f} minutes: {total} trials, {failed} failures. A
 failure that was found is run again by
-
-```console
-$ python -m benchmarks.torture --replay 'fuzz/certify/curvature_tol=nan'
-```
+`python -m benchmarks.torture --replay 'fuzz/certify/curvature_tol=nan'`.
 
 Where a certificate may be false with probability delta, a row fails if so many false ones would
 come by chance once in a million rows. The bound is the upper end of the 95 % interval of Clopper
