@@ -47,13 +47,14 @@ class Memory(NamedTuple):
 
 
 def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
-    """Nothing met yet."""
+    """Nothing met yet; as a form to be filled there are no settings."""
+    pairs = TUNING.pairs if settings is None else settings.pairs
     return Memory(
         gradient=ops.times(0.0, x),
         direction=ops.times(0.0, x),
-        steps=ops.vectors(x, TUNING.pairs),
-        bends=ops.vectors(x, TUNING.pairs),
-        inverses=ops.scalars(x, TUNING.pairs),
+        steps=ops.vectors(x, pairs),
+        bends=ops.vectors(x, pairs),
+        inverses=ops.scalars(x, pairs),
         count=0,
         value=inf,
         line=NO_LINE,
@@ -74,7 +75,7 @@ def learn(
 ) -> Memory:
     """Where the step s = t d is taken, keep it with y = g(x + s) - g(x)."""
     bend, step = ops.add(gradient, -1.0, d.gradient), ops.times(d.line.t, d.direction)
-    i, inverse = d.count % TUNING.pairs, _inverse(ops, ops.dot(step, bend))
+    i, inverse = d.count % ops.places(d.steps), _inverse(ops, ops.dot(step, bend))
     old_step, old_bend = ops.get_vector(d.steps, i), ops.get_vector(d.bends, i)
     known = ops.get_scalar(d.inverses, i)
     curvature, change = constants(ops, d, value, slope, ops.norm(step), ops.norm(bend))
@@ -102,7 +103,8 @@ def constants(
 
 def two_loop(ops: Ops, d: Memory) -> Vector:
     """-H g, with H = (s'y/y'y) I updated by each pair that there is."""
-    pairs, newest = TUNING.pairs, (d.count - 1) % TUNING.pairs
+    pairs = ops.places(d.steps)
+    newest = (d.count - 1) % pairs
     known = ops.where(d.count < pairs, d.count, pairs)
 
     def back(j: int, carry: tuple[Vector, Vector]) -> tuple[Vector, Vector]:

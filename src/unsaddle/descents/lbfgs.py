@@ -4,7 +4,8 @@ Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``line_searc
 
 Choices:
 
-1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
+1. The direction is the two-loop recursion over the last pairs (s, y), scaled by s'y/y'y: twenty,
+   or as many as there is room for.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails goes as far down as it has come, forgets the pairs and starts along
    the gradient. If that leads nowhere to speak of, or if ten steps in a row change nothing that
@@ -21,6 +22,7 @@ from unsaddle.core.kernel import Parameters, Part, Phase, State, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.core.resolution import visible_change
+from unsaddle.descents.curvature_pairs import TUNING as PAIRS
 from unsaddle.descents.curvature_pairs import Memory, learn, memory, two_loop, value_noise
 from unsaddle.descents.line_search import accepts, along, narrow, without_noise
 from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, doubtful, measure, seen
@@ -44,6 +46,7 @@ class Settings(NamedTuple):
 
     max_step: float = inf  # length of the longest step and trial
     gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
+    pairs: int = PAIRS.pairs  # that are kept
 
 
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -69,6 +69,7 @@ class Hyperparameters(TypedDict, total=False):
     nce_curvature: float
     nce_length: float
     noise: float
+    pairs: int
     probes: int
     quantile: float
     radius: float

@@ -194,7 +194,7 @@ def _accelerated(found: Any) -> Any:
 
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
-    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise)
+    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, q.room.pairs)
     return _whole(q, q.tol, descent, q.measured(), None)
 
 
