@@ -50,7 +50,7 @@ def wells(n: int, dtype: Any) -> Callable[[np.ndarray], Any]:
     buffer = np.ones(n, dtype)
 
     def both(x: np.ndarray) -> tuple[float, np.ndarray]:
-        total, last = 0.0, x[-1]
+        total, last, first = 0.0, x[-1], 0.0
         for i in range(0, n, BLOCK):
             u, g = x[i : i + BLOCK], buffer[i : i + BLOCK]
             step = np.diff(u, prepend=last)
