@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import Bounds, OptimizeWarning
 from scipy.optimize import minimize as scipy_minimize
 
-from tests.watched import gradient, value
+from tests.watched import gradient, hessian, value
 from unsaddle import Outcome, minimize, scipy_method
 
 
@@ -39,7 +39,7 @@ EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
         (gradient, {}),
         (gradient, {"tol": 1e-3, **EMPTY}),
         (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
-        (gradient, {"hess": lambda x: np.eye(2)}),
+        (gradient, {"hess": hessian}),
         (None, {}),
         (True, {"callback": lambda xk: None}),
         (gradient, {"callback": lambda intermediate_result: None}),
@@ -48,8 +48,6 @@ EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
 @pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
 def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
     """As SciPy passes things on; without any option even ``minimize`` itself will do."""
-    if method is minimize and given.get("hess"):
-        pytest.skip("minimize itself says that it needs none")
     fun = (lambda x: (value(x), gradient(x))) if jac is True else value
     result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
     assert result.success

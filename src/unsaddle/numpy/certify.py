@@ -18,6 +18,7 @@ from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
 from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.scaled import Scaled
 
 
 @knowing(SEARCHED)
@@ -32,6 +33,7 @@ def certify(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    x_scale: Any = None,
     hessp: HessianProduct | None = None,
     max_memory: float | None = None,
 ) -> Certificate:
@@ -49,6 +51,7 @@ def certify(
         probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
             given.
         bounds: Of the variables, as SciPy takes them: the claim is about those that are free.
+        x_scale: The size that each variable typically has: the claim is then one of x / x_scale.
         hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
         max_memory: Bytes that the vectors of the search may take; a quarter of what is free if not
             given.
@@ -66,6 +69,7 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
         bounds=bounds,
+        x_scale=x_scale,
         hessp=hessp,
         max_memory=max_memory,
     )
@@ -84,6 +88,7 @@ def find_negative_curvature(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    x_scale: Any = None,
     hessp: HessianProduct | None = None,
     max_memory: float | None = None,
 ) -> Certificate:
@@ -101,6 +106,7 @@ def find_negative_curvature(
         gradient_noise: Length of a gradient's error, see ``certify``.
         probe_radius: Distance over which gradients are differenced, see ``certify``.
         bounds: Of the variables, see ``certify``.
+        x_scale: Of the variables, see ``certify``.
         hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
         max_memory: Bytes that the vectors of the search may take, see ``certify``.
 
@@ -113,6 +119,10 @@ def find_negative_curvature(
     """
     seed = whole("seed", seed)
     limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
+    way = None if x_scale is None else Scaled(x_scale, x, bounds)
+    if way is not None:
+        grad, hessp, bounds = way.gradient(grad), way.product(hessp), way.bounds()
+        x = way.to_y(x)
     claim = {
         "curvature_tol": curvature_tol,
         "failure_probability": failure_probability,
@@ -133,4 +143,5 @@ def find_negative_curvature(
         hessian = "hessp" in run.trouble
         raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
     shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
-    return run.restricted(shown) if isinstance(run, BoxRun) else shown
+    shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
+    return shown if way is None else way.certificate(shown)

@@ -29,6 +29,7 @@ class Checkpoint(NamedTuple):
     tol: float = 0.0  # what was asked for, so that a resumed run claims nothing else
     curvature_tol: float = 0.0
     failure_probability: float = 0.0
+    scale: Vector | None = None  # of the variables, where the run is in scaled ones
     within: Vector | None = None  # bounds: which variables are free, and the whole gradient
     products: bool = False  # whether its searches have exact products
 
@@ -115,7 +116,9 @@ def _form(entries: dict[str, Any]) -> tuple[Solver, Checkpoint]:
     gradient = x if "gradient" in entries else None
     best = Best(x, 0.0) if "best.x" in entries else None
     within = np.zeros((2, x.size), x.dtype) if "within" in entries else None
-    return solver, Checkpoint(method, blank, 0.0, gradient, best=best, within=within)
+    scale = x if "scale" in entries else None
+    kept = Checkpoint(method, blank, 0.0, gradient, best=best, within=within, scale=scale)
+    return solver, kept
 
 
 def _entries(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:

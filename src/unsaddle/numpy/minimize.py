@@ -21,6 +21,7 @@ from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
+from unsaddle.numpy.hessian import products_of
 from unsaddle.numpy.inputs import point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
@@ -28,6 +29,7 @@ from unsaddle.numpy.oracle import Oracle, TrialErrors
 from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.progress import Clock, Progress
 from unsaddle.numpy.result import conclude
+from unsaddle.numpy.scaled import in_scaled_variables
 from unsaddle.numpy.starts import Starts, from_many
 
 
@@ -39,7 +41,9 @@ def minimize(
     method: str = "auto",
     jac: Callable[..., Any] | bool | str | None = None,
     *,
+    hess: Callable[..., Any] | None = None,
     hessp: HessianProduct | None = None,
+    x_scale: Any = None,
     seed: int = 0,
     max_gradients: int | None = None,
     max_seconds: float | None = None,
@@ -62,8 +66,12 @@ def minimize(
         jac: The gradient; True if fun returns (value, gradient); or, if there is none, "3-point"
             (the default), "2-point" or "cs" for differences of fun, which can certify less:
             "2-point" takes half the values and certifies a gamma some twenty times as large.
+        hess: The Hessian ``hess(x, *args)``, if there is one, of which products are used; what is
+            no function, such as "2-point", asks for nothing.
         hessp: The Hessian at x times a vector, ``hessp(x, p, *args)``, if there is one: searches
             take it in place of differences of gradients, and are then exact but for rounding.
+        x_scale: The size that each variable typically has: a number, or one for each. The run is
+            then one in x / x_scale, and so are tol, curvature_tol and the certificate.
         seed: All randomness is a function of it.
         max_gradients: The run stops before it takes more gradients and products than this.
         max_seconds: The run stops at the first query after so many seconds.
@@ -97,6 +105,13 @@ def minimize(
     seed = whole("seed", seed)
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
+    hessp = products_of(hess) if hessp is None else hessp
+    if x_scale is not None:
+        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
+        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "seed": seed}
+        words |= {"max_gradients": max_gradients, "max_seconds": max_seconds, "descent": descent}
+        words |= {"starts": starts, "state": state}
+        return in_scaled_variables(minimize, x_scale, fun, x0, **words, **given)
     if starts is not None:
         words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
         words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp}
@@ -227,6 +242,8 @@ def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
             f"state is of a run {'with' if theirs else 'without'} descent=: "
             f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
         )
+    if checkpoint.scale is not None:
+        raise ValueError("state is of a run with x_scale: pass the same, or start anew")
     within = isinstance(run, BoxRun)
     if within != (checkpoint.within is not None):
         raise ValueError(

@@ -62,7 +62,8 @@ def scipy_method(
         callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        own = {**parameters, **_understood({**options, "jac": jac, "hessp": hessp}, point(x0))}
+        known = {"jac": jac, "hessp": hessp, "hess": hess if callable(hess) else None}
+        own = {**parameters, **_understood({**options, **known}, point(x0))}
         callback = own.pop("callback", None) if callback is None else callback
         iterates: list[np.ndarray] = []
         if return_all:
