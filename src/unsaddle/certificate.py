@@ -1,7 +1,9 @@
 """The certificate: what a run claims of the curvature at x, in words."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import Claim
@@ -84,6 +86,22 @@ class Certificate:
             None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
         }[self.holds]
         return f"{sentence} {self.note}".strip()
+
+    def _repr_html_(self) -> str:
+        """Give a notebook a small table."""
+        words, known = str(self), {True: "holds", False: "negative curvature", None: "undecided"}
+        rows = {"certificate": known[self.holds], "": words, "curvature_tol": self.curvature_tol}
+        return table({**rows, "lowest curvature": self.curvature, "gradients": self.gradients})
+
+
+def table(rows: Mapping[str, Any]) -> str:
+    """Write a small table of HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(str(value))}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f"<table>{cells}</table>"
 
 
 def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certificate:

@@ -31,6 +31,7 @@ from unsaddle.cli.report import as_flags, flag, written
 from unsaddle.landscapes import Landscape
 from unsaddle.messages import ELSEWHERE, meant
 from unsaddle.methods.table import STOCHASTIC
+from unsaddle.numpy.plot import plot
 
 WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
@@ -121,22 +122,37 @@ def minimize_arguments(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser, "FUNCTION", [*ARGUMENTS])
     text = "NAME=VALUE: a hyperparameter of the method, in place of the paper's"
     parser.add_argument("--set", type=setting, nargs="+", action="extend", default=[], help=text)
+    text = "draw the run to a file, such as run.png; needs matplotlib"
+    parser.add_argument("--plot", metavar="FILE", default=None, help=text)
 
 
 def run_minimize(given: dict[str, Any]) -> int:
     """Minimise a function and certify the point; exit code 0 if certified, 1 if not."""
-    options, as_json = dict(given.pop("set")), given.pop("json")
+    options, as_json, picture = dict(given.pop("set")), given.pop("json"), given.pop("plot")
     given = placed(given)
     if isinstance(given["fun"], Landscape):
         given = with_constants(**given)
     given = _guarded(**given)
     result = minimize(**given, **options, disp=sys.stderr.isatty() and sys.stderr)
+    if picture is not None:
+        _draw(result, given["fun"], picture)
     fields = {"outcome": result.outcome.name, "sentence": result.outcome.value}
     fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
     fields |= {"gradient_norm": np.linalg.norm(result.jac)}
     fields |= {"gradients": result.njev, "values": result.nfev}
     print(written(fields, as_json))
     return EXIT_CODES.get(result.outcome, 1)
+
+
+def _draw(result: Any, fun: Any, path: str) -> None:
+    """Draw a run to a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    try:
+        plot(result, fun).savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise SpokenError(f"--plot cannot write {path!r}: {error}") from error
 
 
 def run_certify(given: dict[str, Any]) -> int:

@@ -249,6 +249,8 @@ class BoxRun(Run):
         self.codes.append(code)
         self.values.append(seen.value)
         self.norms.append(norm)
+        if self.path is not None:
+            self.path.extend(seen.x.tolist())
         self.iterations += 1
         if self.oracle.lowest_at is seen.x:
             self.lowest = Seen(seen.x, seen.value, seen.gradient, norm)

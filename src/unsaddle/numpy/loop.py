@@ -55,6 +55,8 @@ class History(NamedTuple):
     """Norm of the gradient there; NaN where it was not asked for."""
     events: tuple[Event, ...] = ()
     """Searches, curvature that was found, jumps, and the end."""
+    path: NDArray[np.float64] | None = None
+    """The iterate after every query, of two variables only."""
 
 
 class Seen(NamedTuple):
@@ -93,6 +95,7 @@ class Run(Session[Vector]):
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
         self.events: list[Event] = []
+        self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
         self._searching = self._jumping = False
         self._slope = nan  # the gradient's norm where the last search began
 
@@ -147,6 +150,8 @@ class Run(Session[Vector]):
             self.codes.append(query.phase)
             self.values.append(nan if value is None else value if isfinite(value) else inf)
             self.norms.append(norm)
+            if self.path is not None:
+                self.path.extend(self.state.x.tolist())
             if needs & GRADIENT:
                 self.iterations += 1
                 if not self.iterations % TUNING.lap:
@@ -206,6 +211,8 @@ class Run(Session[Vector]):
         self.codes.append(REPORT)
         self.values.append(value)
         self.norms.append(norm)
+        if self.path is not None:
+            self.path.extend(x.tolist())
         if oracle.lowest_at is point:
             self.lowest = Seen(point, value, gradient, norm)
         return value
@@ -214,7 +221,8 @@ class Run(Session[Vector]):
     def history(self) -> History:
         """Every query so far."""
         names = np.array([*map(name_of, self.codes)], np.str_)
-        return History(names, np.array(self.values), np.array(self.norms), tuple(self.events))
+        path = None if self.path is None else np.array(self.path).reshape(-1, 2)
+        return History(names, np.array(self.values), np.array(self.norms), tuple(self.events), path)
 
     def _descend(self, descend: Callable[[Vector], Vector]) -> None:
         """Let the user's own descent move x."""

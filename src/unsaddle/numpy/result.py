@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from unsaddle.certificate import Certificate, certificate
+from unsaddle.certificate import Certificate, certificate, table
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED
@@ -69,6 +69,36 @@ class Result(OptimizeResult):
             name: wrapped(show(fields[name]), 80) for name, show in BRIEF.items() if name in self
         }
         return repr(OptimizeResult({**fields, **brief}))
+
+    def _repr_html_(self) -> str:
+        """Give a notebook a small table, and the curve."""
+        return page_of(self)
+
+
+def page_of(result: Any) -> str:
+    """Give a result as a small table of HTML, and the curve if matplotlib is there."""
+    shown = {
+        "outcome": result.outcome.value,
+        "certificate": result.certificate,
+        "fun": f"{result.fun:.10g}",
+        "x": np.array2string(result.x, precision=6, threshold=10),
+        "|projected gradient|" if result.certificate.free is not None else "|gradient|": (
+            f"{_slope(result):.3g}"
+        ),
+        "gradients, values": f"{result.njev}, {result.nfev}",
+    }
+    picture = ""
+    with contextlib.suppress(ImportError):
+        from unsaddle.numpy.plot import as_svg
+
+        picture = as_svg(result)
+    return f"{table(shown)}{picture}"
+
+
+def _slope(result: Any) -> float:
+    """Give the norm of the gradient at x, as far as it counts."""
+    within = result.certificate.free is not None
+    return result.certificate.gradient_norm if within else float(np.linalg.norm(result.jac))
 
 
 class End(NamedTuple):
