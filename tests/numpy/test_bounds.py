@@ -8,7 +8,7 @@ from scipy.optimize import Bounds, OptimizeWarning
 from scipy.optimize import minimize as scipy_minimize
 
 from benchmarks.faces import Boxed, faces
-from unsaddle import Outcome, certify, load, minimize, save, scipy_method
+from unsaddle import Outcome, certify, find_negative_curvature, load, minimize, save, scipy_method
 
 FACES = {problem.name: problem for problem in faces()}
 FACE, INNER = FACES["face below"], FACES["narrow"]
@@ -112,6 +112,13 @@ def test_a_variable_next_to_its_bound_is_named_and_no_probe_crosses() -> None:
 def test_certify_searches_the_free_variables(x: list[float], holds: bool) -> None:
     bounds = [*zip(FACE.lower, FACE.upper, strict=True)]
     assert certify(guarded(FACE, "gradient"), x, bounds=bounds).holds is holds
+
+
+@pytest.mark.parametrize("method", ["lanczos", "anc", "nc"])
+def test_every_search_takes_bounds(method: str) -> None:
+    bounds = [*zip(FACE.lower, FACE.upper, strict=True)]
+    grad = guarded(FACE, "gradient")
+    assert find_negative_curvature(grad, [0.0, 0.0], method, bounds=bounds).holds is False
 
 
 def test_certify_without_a_free_variable_takes_one_gradient_at_most() -> None:

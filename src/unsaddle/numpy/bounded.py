@@ -28,6 +28,7 @@ from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import BOTH, CERTIFIED, GO, GRADIENT, START, TRIAL, VALUE
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
+from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
 from unsaddle.numpy.box import TUNING as BOX
 from unsaddle.numpy.box import Box, variables
@@ -105,9 +106,10 @@ class BoxRun(Run):
 
     def set_free(self, x: Vector, least: float = 0.0) -> None:
         """Find the free variables of x, with a margin of at least so much."""
-        settings = self.parameters.escape
+        p = self.parameters
+        own = p.escape if isinstance(p.escape, krylov.Settings) else p.proof  # of certify
         unit = max(ops.roundoff(x), self.oracle.noise)
-        radius = settings.probe_radius or 2 * math.sqrt(unit) * max(ops.norm(x), 1.0)
+        radius = own.probe_radius or 2 * math.sqrt(unit) * max(ops.norm(x), 1.0)
         self.margin = max(BOX.margin * radius, least)
         self.known.free = self.box.free(x, self.margin).astype(x.dtype)
 
