@@ -35,6 +35,7 @@ class PhaseName(IntEnum):
     ASK_ONCE = 16
     ASK_TWICE = 17
     NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
+    ALMOST_CONVEX = 19  # almost convex agd
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same
 
     BEGIN = 32  # of every escape: the descent reports here
@@ -76,6 +77,8 @@ class PhaseName(IntEnum):
     CONFIRM_BEHIND = 68
     REFINE = 69  # lanczos: the lowest direction, where not all of the basis was kept
     RECHECK_CLOSE = 70  # is it noise that a recheck has met?
+    CHEBYSHEV_CHECK = 71  # neon2: is what has grown negative curvature?
+    CHOOSE_STEP = 72  # adancd: along the gradient, or along negative curvature
 
     CERTIFIED = -1
     UNCERTIFIED = -2

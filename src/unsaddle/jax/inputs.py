@@ -146,3 +146,13 @@ def rows_of(data: Tree, given: Mapping[str, Any]) -> int:
             f"pass a batch of at most {rows}"
         )
     return rows
+
+
+def switch(name: str, value: Any) -> bool:
+    """Check what is on or off: JAX differentiates by itself, and needs no function for it."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{name} must be True or False, got {type(value).__name__}: JAX makes the products "
+            f"itself, pass {name}=True"
+        )
+    return value

@@ -29,6 +29,7 @@ def minimize(
     method: str = "auto",
     seed: Any = 0,
     max_gradients: Any = None,
+    hessp: bool = False,
     **given: Unpack[Given],
 ) -> Solution:
     """Find a point with a small gradient and no negative curvature to speak of.
@@ -40,6 +41,8 @@ def minimize(
         method: A name from ``unsaddle methods``; "auto" needs no constants.
         seed: All randomness is a function of it; may be traced.
         max_gradients: The run stops before it takes more gradients than this; may be traced.
+        hessp: Whether searches take exact products with the Hessian, by forward-over-reverse, in
+            place of differences; each costs two to three gradients, and counts as one.
         **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
             hyperparameters of the method, in place of the paper's; all of them are compiled in.
 
@@ -49,6 +52,7 @@ def minimize(
     """
     x0 = inputs.tree(x0, "x0")
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
+    parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device(x0)
     solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
@@ -143,7 +147,8 @@ def _solve(
     here, there = jax.lax.map(value, jax.tree.map(lambda *u: jnp.stack(u), x, start))
     ended = ran.finite & (ran.state.phase < 0)
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
-    claim = evidence.read(ops, parameters, ran.state, ran.gradients - ran.began)
+    searched = ran.gradients - ran.began, ran.products - ran.began_products
+    claim = evidence.read(ops, parameters, ran.state, *searched)
     claim = claim._replace(direction=unpack(claim.direction))
     return Solution(
         x=unpack(ops.switch(keep, x, start)),
@@ -152,6 +157,7 @@ def _solve(
         verdict=Verdict(*claim),
         values=ran.values + 2,
         gradients=ran.gradients,
+        products=ran.products,
     )
 
 

@@ -56,20 +56,26 @@ class SampledConstants(Constants, total=False):
 class Hyperparameters(TypedDict, total=False):
     """Single hyperparameters of a descent, an escape or both, in place of theory's."""
 
+    accuracy: float
+    ball: float
     batch: int
     check_batch: int
     checks: int
     coarsest: float
+    convexity: float
     decrease: float
     enough: float
     fall: float
     finest: float
     friction: float
     length: float
+    momentum: float
     nce_curvature: float
     nce_length: float
+    nearly: float
     noise: float
     pairs: int
+    penalty: float
     probes: int
     quantile: float
     radius: float

@@ -10,24 +10,30 @@ from typing import Any, Unpack
 from unsaddle import messages
 from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
 from unsaddle.descents.agd import agd
+from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
 from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
+from unsaddle.descents.hand_over import hand_over
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
 from unsaddle.escapes import krylov
+from unsaddle.escapes.adancd import adancd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
+from unsaddle.escapes.ncd import ncd
 from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.proof import SEARCHES, proof
 from unsaddle.escapes.snc import snc
+from unsaddle.escapes.unless_steep import unless_steep
 from unsaddle.methods import parameters, stochastic_theory
 from unsaddle.methods.checks import number, one_of, shown
 from unsaddle.methods.constants import DEFAULTS, SampledConstants, check
@@ -130,6 +136,23 @@ METHODS: dict[str, Method] = {
         agd, neon_plus, proof, parameters.neon_agd, SMOOTH,
         "accelerated descent + NCE x NEON+", "gradient, value",
         "log(n) / eps^1.75, by the same argument", "Xu, Jin & Yang (2018), our reconstruction",
+    ),
+    "neon2": Method(
+        almost_convex_agd, unless_steep(neon2), proof, parameters.neon2_agd, SMOOTH,
+        "almost convex accelerated descent x Neon2", "gradient, value at the jump",
+        "log(n) / eps^1.75", "Allen-Zhu & Li (2018), Carmon et al. (2018)",
+    ),
+    "cdhs": Method(
+        almost_convex_agd, ncd, proof, parameters.cdhs, SMOOTH,
+        "almost convex accelerated descent x negative curvature descent",
+        "gradient, product or gradient, value at the jump", "log(n) / eps^1.75",
+        "Carmon, Duchi, Hinder & Sidford (2018)",
+    ),
+    "adancg": Method(
+        hand_over, adancd, proof, parameters.adancg, SMOOTH,
+        "the steeper of gradient and negative curvature",
+        "gradient, product or gradient, value at the jump",
+        "log(n) / eps^2", "Liu, Li, Wang, Yi & Yang (2018), AdaNCG",
     ),
     "agd+lanczos": Method(
         agd, lanczos, None, parameters.agd_lanczos, SMOOTH,

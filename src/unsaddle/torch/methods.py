@@ -121,6 +121,18 @@ class NEONPlus(Method, method="neon+"):
     """Accelerated descent and NEON+: Xu, Jin & Yang (2018), our reconstruction."""
 
 
+class Neon2(Method, method="neon2"):
+    """Almost convex accelerated descent and Neon2: Allen-Zhu & Li (2018)."""
+
+
+class CDHS(Method, method="cdhs"):
+    """Almost convex accelerated descent and negative curvature descent: Carmon et al. (2018)."""
+
+
+class AdaNCG(Method, method="adancg"):
+    """The steeper of gradient and negative curvature: Liu et al. (2018)."""
+
+
 class AGDLanczos(Method, method="agd+lanczos"):
     """Accelerated descent and Lanczos."""
 
