@@ -35,6 +35,8 @@ class PhaseName(IntEnum):
     ASK_ONCE = 16
     ASK_TWICE = 17
     NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
+    TAKE_STEP = 29  # lbfgs: the trial is taken
+    NARROW = 30  # lbfgs: it is not
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same
 
     BEGIN = 32  # of every escape: the descent reports here
