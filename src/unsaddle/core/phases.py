@@ -36,6 +36,8 @@ class PhaseName(IntEnum):
     ASK_TWICE = 17
     NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
     ALMOST_CONVEX = 19  # almost convex agd
+    TAKE_STEP = 20  # lbfgs: the trial is taken
+    NARROW = 21  # lbfgs: it is not
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same
 
     BEGIN = 32  # of every escape: the descent reports here

@@ -45,14 +45,11 @@ class Floor(NamedTuple):
     stiffest: Scalar = 0.0  # largest curvature met in the run, l
 
 
-def seen(ops: Ops, d: Any, norm: Scalar, taken: Scalar) -> Floor:
-    """Take note of a trial, and of where it goes on: from its step, if it was taken."""
-    floor, stiffest = d.floor, ops.maximum(d.floor.stiffest, d.curvature)
-    lower = taken & (norm < TUNING.lower * floor.lowest)
-    since = ops.where(lower, 0, ops.where(taken, floor.since + 1, floor.since))
-    back = ops.where(taken, GO, LINE_SEARCH)
-    lowest = ops.where(lower, norm, floor.lowest)
-    return floor._replace(lowest=lowest, since=since, back=back, stiffest=stiffest)
+def stepped(ops: Ops, floor: Floor, norm: Scalar, curvature: Scalar) -> Floor:
+    """Take note of a step."""
+    lower = norm < TUNING.lower * floor.lowest
+    since, lowest = ops.where(lower, 0, floor.since + 1), ops.where(lower, norm, floor.lowest)
+    return Floor(lowest, since, floor.patience, GO, ops.maximum(floor.stiffest, curvature))
 
 
 def doubtful(ops: Ops, p: Parameters, s: State, floor: Floor, norm: Scalar) -> Scalar:

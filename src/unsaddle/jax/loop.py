@@ -169,15 +169,14 @@ class Run:
         """Let phases move until a query is due: those of the descent, and if need be the others."""
         own = {k: group for k, group in self.moves.items() if min(group) < BEGIN}
         loud = {k: group for k, group in own.items() if _first(group).needs}
+        silent = {k: group for k, group in own.items() if k not in loud}
         others = {k: group for k, group in self.moves.items() if k not in own}
         turn = partial(loop, lambda now: now.due == TURN, self.turned)
-        carry = self.passed(
-            {k: own[k] for k in own if k not in loud}, turn(self.passed(loud, carry))
-        )
-        if others:
-            due = lambda now: reduce(or_, (now.due == k for k in others))  # noqa: E731
-            carry = loop(due, partial(self.passed, others), carry)
-        return turn(carry)
+        carry = turn(self.passed(loud, carry))
+        for moves in filter(None, (silent, others)):
+            due = lambda now, moves=moves: reduce(or_, (now.due == k for k in moves))  # noqa: E731
+            carry = loop(due, lambda now, moves=moves: turn(self.passed(moves, now)), carry)
+        return carry
 
     def passed(self, moves: Mapping[int, Phases], carry: Carry) -> Carry:
         """Come by groups of phases, and let the one that is due move."""

@@ -140,6 +140,10 @@ class JaxOps:
         weights = _leading(weights, count)[: self.places(block)]
         return _enough(len(weights), count, combined, block, weights)
 
+    def add_combined(self, y: Vector, block: Block, count: Scalar, weights: Row) -> Vector:
+        """y and the weighted sum of the first vectors of a block."""
+        return self.axpy(1.0, self.combine(block, count, weights), y)
+
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
         return jnp.zeros(count, jnp.promote_types(_dtype(like), jnp.float32))
@@ -151,6 +155,14 @@ class JaxOps:
     def get_scalar(self, row: Row, i: Any) -> jax.Array:
         """The scalar in place i."""
         return row[i]
+
+    def square(self, like: Vector, count: int) -> Row:
+        """A matrix of so many rows and columns of scalars, all zero."""
+        return jnp.zeros((count, count), self.scalars(like, 0).dtype)
+
+    def set_lines(self, square: Row, i: Any, row: Row | float, j: Any, column: Row) -> Row:
+        """The matrix with these numbers in row i, and then in column j."""
+        return square.at[i].set(row).at[:, j].set(column)
 
     def repeat(self, count: int, body: Callable[[Any, C], C], carry: C) -> C:
         """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""

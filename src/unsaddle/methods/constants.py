@@ -90,6 +90,7 @@ class Hyperparameters(TypedDict, total=False):
     stretch: float
     unit: float
     vectors: int
+    pairs: int
     window: float
 
 

@@ -4,6 +4,7 @@ import os
 from math import inf
 from typing import NamedTuple
 
+from unsaddle.descents.compact_form import pairs_for
 from unsaddle.escapes import basis
 
 
@@ -12,7 +13,6 @@ class Tuning(NamedTuple):
 
     others: int = 14  # vectors, measured by benchmarks/scale.py: what a run keeps beside the two
     least_pairs: int = 2  # of L-BFGS, 1 and up: one is a gradient method with a memory of one step
-    most_pairs: int = 20  # 3 to 50: tier 1 takes fewest gradients with it
     least_basis: int = 3  # of Lanczos, 3 and up: what the recurrence takes
     most: int = 35  # vectors in all, where no max_memory is given and n is large; others and up
     numbers: int = 2**25  # in all, 10^6 and up: where it is not large, room for a basis of hundreds
@@ -57,7 +57,7 @@ def room(n: int, itemsize: int, max_memory: float) -> Room:
             f"pass max_memory={least(n, itemsize)} or more, or x0 as float32"
         )
     spare = int(given // each) - TUNING.others
-    pairs = max(TUNING.least_pairs, min(TUNING.most_pairs, spare // 4))
+    pairs = max(TUNING.least_pairs, min(pairs_for(n), spare // 4))
     return Room(pairs, min(basis.TUNING.vectors, spare - 2 * pairs))
 
 

@@ -1,5 +1,6 @@
 """``minimize``: SciPy's conventions, a second-order promise."""
 
+import functools
 import os
 from collections.abc import Callable
 from math import inf
@@ -31,6 +32,7 @@ from unsaddle.numpy.progress import Clock, Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables
 from unsaddle.numpy.starts import Starts, from_many
+from unsaddle.numpy.workers import Workers
 
 
 @spelled()
@@ -52,6 +54,7 @@ def minimize(
     callback: Callable[..., Any] | None = None,
     descent: Callable[[Vector], Any] | None = None,
     starts: Starts | None = None,
+    workers: Workers = 1,
     state: Checkpoint | None = None,
     trial_errors: TrialErrors | None = None,
     **given: Unpack[Given],
@@ -86,7 +89,10 @@ def minimize(
             calls are not counted.
         starts: Start several times: how many (at x0, and at random points around it, at a distance
             of about |x0|), the points, or a function that draws one from a generator (ten are
-            drawn). The lowest certified run is returned, all are in ``runs``.
+            drawn). The lowest certified run is returned, all are in ``runs``. An exception in one
+            of them is raised when all are over, with their result as its ``unsaddle``.
+        workers: How many starts to run at once, in processes of their own; -1 for one a processor;
+            or a map that runs them, such as ``pool.map``. The result does not depend on it.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         trial_errors: Exceptions of fun and jac that make a trial point one of infinite value
             instead of ending the run: a class, a tuple of classes, or a function that says of an
@@ -103,6 +109,8 @@ def minimize(
         ValueError: If what is asked for does not go together.
     """
     seed = whole("seed", seed)
+    if starts is None and (callable(workers) or workers != 1):
+        raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     hessp = products_of(hess) if hessp is None else hessp
@@ -117,14 +125,9 @@ def minimize(
         words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
-
-        def solve(start: Any, **each: Any) -> OptimizeResult:
-            left = None if max_seconds is None else max(deadline - monotonic(), 0.0)
-            own = {**words, **given, **each}
-            return minimize(fun, start, descent=descent, max_seconds=left, **own)
-
+        solve = functools.partial(_by, deadline, fun, descent=descent, **words, **given)
         box = box_of(bounds, point(x0))
-        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box)
+        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box, workers)
     start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
@@ -181,6 +184,12 @@ def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeRe
     if progress is not None:
         progress.close(result.message)
     return result
+
+
+def _by(deadline: float, fun: Callable[..., Any], start: Any, **words: Any) -> OptimizeResult:
+    """Run from one of several starts, in the time that is left."""
+    left = None if deadline == inf else max(deadline - monotonic(), 0.0)
+    return minimize(fun, start, max_seconds=left, **words)
 
 
 def _noisy(parameters: Parameters, noise: float) -> Parameters:

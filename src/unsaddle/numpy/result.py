@@ -14,7 +14,7 @@ from unsaddle.certificate import Certificate, certificate, table
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED
-from unsaddle.core.records import fill, leaves
+from unsaddle.core.records import each, leaves
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError
 from unsaddle.escapes import krylov
@@ -198,7 +198,7 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     state, p, oracle = run.state, run.parameters, run.oracle
     certified = state.phase == CERTIFIED
     if certified:  # it needs its blocks of vectors no more
-        state = fill(state, lambda _, leaf: leaf[:0].copy() if np.ndim(leaf) > 1 else leaf)
+        state = each(state, _without_blocks)
     return Checkpoint(
         method=method,
         state=state,
@@ -215,18 +215,21 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     )
 
 
+def _without_blocks(leaf: Any) -> Any:
+    """Give a leaf of a state, empty if it is a block of vectors."""
+    return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
+
+
 def _gradient(run: Run, x: Vector) -> Vector | None:
     """Give the gradient at x, if it was seen there or is kept by the search."""
     if isinstance(run, BoxRun):
         return run.gradient_at(x)
-    known = [
-        (at.x, at.gradient)
-        for at in (run.iterate, run.lowest)
-        if at.gradient is not None and ops.norm(at.gradient) == at.norm
-    ]
-    if not math.isnan(read(ops, run.parameters, run.state, 0).gradient_norm):
-        known += [(run.state.x, evidence(ops, run.state).gradient)]
-    return next((g for at, g in known if np.array_equal(at, x)), None)
+    for at in (run.iterate, run.lowest):
+        own = at.gradient is not None and ops.norm(at.gradient) == at.norm
+        if own and np.array_equal(at.x, x):
+            return at.gradient
+    kept = not math.isnan(read(ops, run.parameters, run.state, 0).gradient_norm)
+    return evidence(ops, run.state).gradient if kept and np.array_equal(run.state.x, x) else None
 
 
 def _settings(parameters: Any) -> list[str]:
