@@ -28,7 +28,12 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+MARKS = {"machines": [pytest.mark.torch, pytest.mark.jax]}  # of pages that need both
+each_page = pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=MARKS.get(page.stem, ())) for page in PAGES],
+    ids=lambda page: page.name,
+)
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)

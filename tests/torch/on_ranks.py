@@ -245,6 +245,10 @@ def raises():
         return str(error)
 
 
+TASKS = {it.__name__: it for it in (replicated, bad_input, own_runs, killed, raises)}
+FOLDER = Path()  # in which tasks may write
+
+
 def spawn(folder, *groups, patience=PATIENCE):
     """Run groups such as ``killed:3:10``, and give what each rank found; no process is left.
 
@@ -280,6 +284,8 @@ def run_group(folder, group):
 
 
 def run_rank(path, tasks, ranks, own, limit=LIMIT):
+    global FOLDER
+    FOLDER = path.parent
     dist.init_process_group(
         "gloo", init_method=f"file://{path}-store", rank=own, world_size=ranks,
         timeout=datetime.timedelta(seconds=limit),
@@ -287,7 +293,7 @@ def run_rank(path, tasks, ranks, own, limit=LIMIT):
     found = {}
     for task in tasks.split(","):
         try:
-            found[task] = globals()[task]()
+            found[task] = TASKS[task]()
         except Exception:
             found[task] = traceback.format_exc()
         path.with_name(f"{path.name}-{own}").write_text(json.dumps(found))
@@ -301,4 +307,6 @@ def main(folder, *groups):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    from tests.torch import on_meshes, on_ranks  # noqa: F401
+
+    on_ranks.main(*sys.argv[1:])

@@ -176,6 +176,8 @@ def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=0, help="of all samples (default 0)")
     text = "run also what is finished already"
     parser.add_argument("--again", action="store_true", default=False, help=text)
+    text = "address of a Dask scheduler, on whose workers the parts run"
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=text)
 
 
 def run_reproduce(given: dict[str, Any]) -> int:

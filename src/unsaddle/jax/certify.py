@@ -114,7 +114,7 @@ def find_negative_curvature(
     x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
     search(method, ops.size(x), **words)  # complain now, not when tracing
     exact = inputs.switch("hessp", hessp)
-    claim = method, tuple(words.items()), exact, inputs.on_one_device(x)
+    claim = method, tuple(words.items()), exact, inputs.on_one_device()
     grad = inputs.function(grad, "grad")
     return _find(grad, *claim, x, inputs.several(args), inputs.whole(seed), limit)
 

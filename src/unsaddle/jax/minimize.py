@@ -54,7 +54,7 @@ def minimize(
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
     parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
-    settings = inputs.function(fun), method, parameters, inputs.on_one_device(x0)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device()
     solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
         log.info("%s: %s", solution.outcome.name.lower(), solution.verdict.certificate())
@@ -108,7 +108,7 @@ def minimize_many(
     one = jax.tree.map(lambda u: u[0], starts)
     parameters = _parameters(method, one, given, minimize_many, messages.MANY)
     limit = inputs.most("max_gradients", max_gradients)
-    settings = inputs.function(fun), method, parameters, inputs.on_one_device(starts)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device()
     return _solve_many(*settings, starts, inputs.several(args), seeds, limit)
 
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import jax
 import jax.custom_batching
 import jax.numpy as jnp
+from jax.core import Tracer
+from jax.sharding import NamedSharding, PartitionSpec
 
 from unsaddle.core.ops import OWN_STREAM, Operations
 
@@ -31,7 +33,9 @@ class JaxOps:
     def dot(self, x: Vector, y: Vector) -> Scalar:
         """Inner product, summed over the leaves, in single precision at least."""
         return sum(
-            jnp.vdot(u, v, preferred_element_type=jnp.promote_types(u.dtype, jnp.float32))
+            jnp.tensordot(  # not vdot: flat, what is spread over devices would be gathered
+                u, v, u.ndim, preferred_element_type=jnp.promote_types(u.dtype, jnp.float32)
+            )
             for u, v in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True)
         )
 
@@ -105,7 +109,7 @@ class JaxOps:
 
     def vectors(self, x: Vector, count: int) -> Block:
         """A block of so many vectors like x, all zero."""
-        return jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), x)
+        return jax.tree.map(partial(_zeros, count), x)
 
     def places(self, block: Block) -> int:
         """How many vectors a block has room for."""
@@ -183,6 +187,14 @@ class JaxOps:
         value = jnp.sum(alone * vector * vector) + coupled  # to the last digit
         finite = jnp.isfinite(spread)  # else these are numbers that mean nothing
         return jnp.where(finite, value, jnp.nan), jnp.where(finite, vector, jnp.nan)
+
+
+def _zeros(count: int, leaf: jax.Array) -> jax.Array:
+    """Stacked zeros, spread over devices as the leaf is; when tracing, the compiler sees to it."""
+    known = None if isinstance(leaf, Tracer) else leaf.sharding
+    spread = isinstance(known, NamedSharding)
+    device = NamedSharding(known.mesh, PartitionSpec(None, *known.spec)) if spread else None
+    return jnp.zeros((count, *leaf.shape), leaf.dtype, device=device)
 
 
 def _dtype(x: Vector) -> jnp.dtype:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import unsaddle
 from unsaddle.messages import nearest
-from unsaddle.paper import jobs
+from unsaddle.paper import elsewhere, jobs
 from unsaddle.paper.extras import (
     adversary,
     applications,
@@ -73,6 +73,7 @@ def reproduce(
     seed: int,
     again: bool,
     told: Callable[[str, float], None] = lambda name, share: None,
+    scheduler: str | None = None,  # address of Dask's, on whose workers jobs run
 ) -> Path:
     """Run jobs and write the report."""
     todo = chosen(names)
@@ -85,7 +86,10 @@ def reproduce(
         for name in done:
             told(name, 1.0)
         rest = sorted(set(todo) - set(done), key=lambda name: -JOBS[name].seconds)
-        _run(rest, output, seed, told)
+        if scheduler is None:
+            _run(rest, output, seed, told)
+        else:
+            elsewhere.run(scheduler, rest, output, seed, told)
         known = {name: finished(name, output, seed) for name in JOBS}
         results = {name: result for name, result in known.items() if result}
         return write_report(results, output, seed)

@@ -10,8 +10,15 @@ from unsaddle.core.records import leaves
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
-from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, listed, tensor
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.inputs import (
+    check_closure,
+    check_parameters,
+    gradient_of,
+    is_sharded,
+    listed,
+    tensor,
+)
+from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.optimizer import Closure
 from unsaddle.torch.ranks import Ranks, checksum
 from unsaddle.torch.session import ParameterSession
@@ -61,7 +68,7 @@ def certify(
     check_parameters([{"params": at}])
     solver, parameters = search(
         "anc",
-        ops.size(at),
+        sum(p.numel() for p in at),
         curvature_tol=curvature_tol,
         failure_probability=failure_probability,
         smoothness=smoothness,
@@ -69,9 +76,10 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
     )
-    session, gradients = ParameterSession(at, solver, parameters, whole("seed", seed)), 0
+    ranks, gradients = Ranks(group), 0
+    session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
-    ranks, run = Ranks(group), _run(seed, parameters)
+    run = _run(seed, parameters)
     try:
         while (query := session.ask()) is not None:
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
@@ -94,8 +102,9 @@ def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) 
         closure()
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]
-        begins = {"parameters": checksum(at)} if "seed" in same else {}
-        ranks.together(None, at, at[0].device, {**same, **begins, "gradients": there})
+        plain = [p for p in at if not is_sharded(p)]
+        begins = {"parameters": checksum(plain)} if "seed" in same else {}
+        ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):
         raise RuntimeError("the closure left no gradient: let it call loss.backward()")
     return gradient_of(at)

@@ -128,9 +128,12 @@ class Escape(SessionOptimizer):
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, the inner optimiser's under ``inner``."""
         packed = super().state_dict()
-        shown = None if self.certificate is None else {**vars(self.certificate)}
+        sharded = self._session is not None and self._session.layout.sharded
+        unsaid = sharded or self.certificate is None  # what is sharded has the same form always
+        shown = None if unsaid else {**vars(self.certificate)}
         packed["param_groups"][0][saved.WORD] |= {"reset": self.reset, "certificate": shown}
-        return {**packed, "inner": self.inner.state_dict()}
+        inner = saved.form(self.inner) if sharded and not self.queries else self.inner
+        return {**packed, "inner": inner.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a saved state, with the settings that are in it; load the model first."""
@@ -143,7 +146,7 @@ class Escape(SessionOptimizer):
         shown = numbers["certificate"]
         if shown is not None and self._session is not None:
             way = shown["direction"] and [
-                u.to(p) for u, p in zip(shown["direction"], self._session.at, strict=True)
+                u.to(p) for u, p in zip(shown["direction"], self._session.params, strict=True)
             ]
             self.certificate = Certificate(**{**shown, "direction": way})
 
@@ -194,7 +197,11 @@ class Escape(SessionOptimizer):
 
     def _extra(self) -> float:
         """wd/2 |x|^2, at the parameters."""
-        return sum(rate / 2 * ops.dot([p], [p]) for p, rate in self._decay().items())
+        session, decay = self._session, self._decay()
+        if session is None or not session.layout.sharded or not decay:
+            return sum(rate / 2 * ops.dot([p], [p]) for p, rate in decay.items())
+        pairs = zip(session.params, session.at, strict=True)
+        return session.layout.ops.dot([decay.get(p, 0.0) / 2 * u for p, u in pairs], session.at)
 
     def _gradient(self) -> Vector | None:
         """g + wd x, at the parameters."""
@@ -202,8 +209,8 @@ class Escape(SessionOptimizer):
         if gradient is None or self._session is None or not decay:
             return gradient
         return [
-            g.add(p, alpha=decay[p]) if p in decay else g
-            for p, g in zip(self._session.at, gradient, strict=True)
+            g.add(u, alpha=decay[p]) if p in decay else g
+            for p, u, g in zip(self._session.params, self._session.at, gradient, strict=True)
         ]
 
     def _jumped(self, session: ParameterSession) -> None:
@@ -216,7 +223,7 @@ class Escape(SessionOptimizer):
     def _notice(self, session: ParameterSession, query: Query) -> None:
         """Log a search that begins with the gradient's norm there."""
         if query.searches:
-            norm = ops.norm(session.state.escape.gradient)
+            norm = session.layout.ops.norm(session.state.escape.gradient)
             log.info("search %d: gradient norm %.3g", session.state.episode, norm)
         else:
             super()._notice(session, query)

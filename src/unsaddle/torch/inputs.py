@@ -14,11 +14,6 @@ def check_parameters(groups: list[dict[str, Any]]) -> None:
     """Refuse parameters that no method can handle."""
     params = [p for group in groups for p in group["params"]]
     for p in params:
-        if hasattr(p, "device_mesh"):
-            raise TypeError(
-                "parameters must be whole on every rank, got a DTensor, as FSDP and tensor "
-                "parallelism make them: keep them whole with DistributedDataParallel"
-            )
         if not p.is_floating_point():
             hint = "; use torch.view_as_real" if p.is_complex() else ""
             raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
@@ -88,9 +83,28 @@ def check_closure(closure: Any, instead: str) -> None:
         raise TypeError(f"closure must be callable, got {type(closure).__name__}; {instead}")
 
 
+def is_sharded(p: Any) -> bool:
+    """Say whether this is a DTensor, of which every rank has a part."""
+    return hasattr(p, "device_mesh")
+
+
+def local(p: Any) -> torch.Tensor:
+    """Give this rank's part of a tensor, which shares its storage."""
+    return p.to_local() if is_sharded(p) else p
+
+
+def _gradient(p: Any) -> torch.Tensor:
+    """Give this rank's part of a gradient, zero where there is none."""
+    if p.grad is None:
+        return torch.zeros_like(local(p))
+    if is_sharded(p) and p.grad.placements != p.placements:
+        return p.grad.redistribute(placements=p.placements).to_local()
+    return local(p.grad)
+
+
 def gradient_of(params: Vector) -> Vector:
     """Give the gradient as the parameters have it, zero where a parameter has none."""
-    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
+    gradient = [*map(_gradient, params)]
     if any(part.is_sparse for part in gradient):
         raise TypeError(
             "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"

@@ -23,6 +23,7 @@ from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
     gradient_of,
+    is_sharded,
 )
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.ranks import Ranks, checksum, number
@@ -93,7 +94,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         self.param_groups.append(added)
         if self.outcome is not None and self._session is not None:  # there is more to do
             self.outcome = self.certificate = None
-            self._begin(self._session.at)
+            self._begin(self._session.params)
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, *, loss: Any = None) -> Any:
@@ -144,7 +145,7 @@ class SessionOptimizer(torch.optim.Optimizer):
     def __getstate__(self) -> dict[str, Any]:
         """Give what a copy and a pickle have: the parameters and all that the method knows."""
         session = self._session
-        run = None if session is None else (session.at, session.state, session.value)
+        run = None if session is None else (session.params, session.state, session.value)
         own = {name: getattr(self, name) for name in self.kept}
         return super().__getstate__() | own | {"_run": run}  # type: ignore[operator]
 
@@ -155,11 +156,22 @@ class SessionOptimizer(torch.optim.Optimizer):
         super().__setstate__(state)
         self._prepare()
         if run is not None:
-            at, *known = run
-            self._resume(ParameterSession(at, self.solver, self.parameters, self.seed, *known))
+            params, *known = run
+            self._resume(ParameterSession(params, self.solver, self.parameters, self.seed, *known))
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all that is needed to go on bit for bit, as every torch optimiser does."""
+        """Give all that is needed to go on bit for bit, as every torch optimiser does.
+
+        Of sharded parameters it has DTensors, and all of them before the first step too: so
+        ``torch.distributed.checkpoint`` can load into it, on any number of ranks.
+
+        Returns:
+            What ``load_state_dict`` takes.
+        """
+        moving = [p for p in self.all_parameters() if p.requires_grad]
+        if self._session is None and any(map(is_sharded, moving)):
+            with torch.no_grad():
+                self._begin(moving)
         return saved.pack(self, super().state_dict())
 
     @torch.no_grad()
@@ -174,7 +186,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         if "active" in numbers:
             self._resume(session := saved.unpack(self, numbers))
             if session.state.phase >= BEGIN and ops.roundoff(session.at) > numbers["roundoff"]:
-                self._begin(session.at)  # what a search can resolve is a matter of precision
+                self._begin(session.params)  # what a search can resolve is a matter of precision
         self.state.clear()
 
     @torch.no_grad()
@@ -229,9 +241,11 @@ class SessionOptimizer(torch.optim.Optimizer):
             "loss given": loss is not None and ("by a closure" if self._closure else "as it is"),
         }
         if query is None or query.searches:
-            same |= {"settings": dict(leaves(self._current())), "parameters": checksum(params)}
+            whole = [p for p in params if not is_sharded(p)]
+            same |= {"settings": dict(leaves(self._current())), "parameters": checksum(whole)}
         own = None if loss is None else number(loss)
-        return ranks.together(own, moving, params[0].device, same)
+        averaged = [p for p in moving if not is_sharded(p)]  # who shards the others has done it
+        return ranks.together(own, averaged, params[0].device, same)
 
     def _advance(self) -> None:
         """Go on to the next query, or to the end."""
@@ -254,7 +268,7 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _end(self, session: ParameterSession) -> None:
         """Take note of how a run ended."""
-        self.outcome = ENDS[last_phase(ops, session.parameters, session.state)]
+        self.outcome = ENDS[last_phase(session.layout.ops, session.parameters, session.state)]
         self.certificate = self._read(session)
         log.info("%s: %s", self.outcome.name.lower(), self.certificate)
 
@@ -301,12 +315,12 @@ class SessionOptimizer(torch.optim.Optimizer):
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
-        if session is None or [*map(id, moving)] != [*map(id, session.at)]:
+        if session is None or [*map(id, moving)] != [*map(id, session.params)]:
             session = self._begin(moving)
             if query is not None and not query.at_iterate:
                 self._ready = False  # the gradients are of a search that is no more: query again
                 return None
-        return gradient_of(session.at)
+        return gradient_of(session.params)
 
     def _moving(self) -> Vector:
         """Give the parameters that have gradients, or had some before."""
@@ -320,7 +334,8 @@ class SessionOptimizer(torch.optim.Optimizer):
         before = self._session
         if before is not None:
             before.settle()
-        session = ParameterSession(moving, self.solver, self._current(), self.seed)
+        setting = self._current(), self.seed
+        session = ParameterSession(moving, self.solver, *setting, ranks=self._group())
         if before is not None:
             counts = {"episode": before.state.episode, "drawn": before.state.drawn}
             session.state = session.state._replace(**counts)

@@ -36,6 +36,7 @@ HINTS = {  # of what must be the same on every rank
     "settings": "pass the same constants and settings on every rank",
     "parameters": "begin with the same on every rank, as DistributedDataParallel(model) does, or "
     "call torch.distributed.broadcast(p.data, 0) for each of them",
+    "meshes": "shard the parameters in the same way on every rank",
     "gradients": "let every rank call backward() on a loss of the same parameters",
     "loss given": "call step(closure) or step(loss=loss), the same on every rank",
     "query": "the ranks must take the same steps: call step equally often on every rank, and run "
@@ -61,12 +62,19 @@ class Ranks:
     def __init__(self, group: Any = None) -> None:
         """Take a process group, all processes if None."""
         every = torch.distributed
-        on = every.is_available() and every.is_initialized()
-        self.group, self.count = group, every.get_world_size(group) if on else 1
+        self.on = every.is_available() and every.is_initialized()
+        self.group, self.count = group, every.get_world_size(group) if self.on else 1
         if self.count < 1:
             raise ValueError("group must be a process group that this rank is in; pass its own")
         self.averages = False  # whether gradients were seen to differ: then they are averaged
         self.several = self.count > 1
+
+    def members(self) -> list[int]:
+        """Give the numbers of the ranks among all processes."""
+        if not self.on:
+            return [0]
+        every = torch.distributed
+        return sorted(every.get_process_group_ranks(self.group or every.group.WORLD))
 
     def together(
         self, loss: float | None, params: Vector, device: Any, same: Mapping[str, Any]
@@ -153,7 +161,7 @@ class Ranks:
         """Tell the others that this rank is there, and what went wrong; hear who else is."""
         every = torch.distributed
         store = every.distributed_c10d._get_default_store()
-        ranks = every.get_process_group_ranks(self.group or every.group.WORLD)
+        ranks = self.members()
         store.set(f"{KEY}/{every.get_rank()}", own)
         end = monotonic() + (0 if own else TUNING.patience)
         while True:
