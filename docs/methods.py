@@ -73,10 +73,12 @@ def parts() -> Iterator[str]:
 
 
 def module(part: Part) -> ModuleType:
-    """Give the module that a part is written in, which has its name."""
+    """Give the module that a part is written in: of those that know it, the one of its updates."""
     rooms = ("unsaddle.descents.", "unsaddle.escapes.")
-    homes = {name: it for name, it in sys.modules.items() if name.startswith(rooms)}
-    return next(it for name, it in homes.items() if getattr(it, name.rsplit(".", 1)[1], 0) is part)
+    homes = [it for name, it in sys.modules.items() if name.startswith(rooms)]
+    updates = [inspect.getmodule(phase.update) for phase in part.phases.values()]
+    known = [it for it in homes if part in vars(it).values()]
+    return max(known or filter(None, updates), key=updates.count)
 
 
 def section(part: Part, home: ModuleType) -> Iterator[str]:

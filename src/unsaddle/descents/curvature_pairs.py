@@ -42,7 +42,6 @@ class Memory(NamedTuple):
 
 def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing met yet; as a form to be filled there are no settings."""
-    pairs = TUNING.pairs if settings is None else settings.pairs
     return Memory(
         gradient=ops.times(0.0, x),
         direction=ops.times(0.0, x),
