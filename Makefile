@@ -8,7 +8,7 @@
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
 # make bench-escapes  optimisers of torch, optax and other packages at saddles, docs/escapes.md
 # make bench-atoms  thirty structures beside ASE's BFGS, docs/atoms.md
-# make torture      what an adversary would try, docs/torture.md: under half an hour on two cores
+# make torture      what an adversary would try, docs/torture.md; takes long
 # make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin

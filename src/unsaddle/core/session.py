@@ -22,11 +22,13 @@ from unsaddle.core.phases import (
     SAME,
     TRIAL,
     VALUE,
+    PhaseName,
 )
 from unsaddle.core.records import new
 
 _HERE = Phase(iterate, GRADIENT, lambda ops, p, s, value, gradient: s)
 SEARCHES = frozenset((BEGIN, PROVE))  # the phases in which a search begins
+SETTLES = frozenset((PhaseName.TAKE_STEP, PhaseName.NARROW))  # that finish what an answer began
 
 
 class NotFiniteError(ArithmeticError):
@@ -124,7 +126,11 @@ class Session(Generic[V]):
         if phase.sample == NEW:
             state = state._replace(drawn=state.drawn + phase.size(self.parameters))
         self._pending = None
-        self.state = phase.update(ops, self.parameters, state, self.value, self.gradient)
+        state = phase.update(ops, self.parameters, state, self.value, self.gradient)
+        while state.phase in SETTLES:
+            settle = self.phases[state.phase].update
+            state = settle(ops, self.parameters, state, self.value, self.gradient)
+        self.state = state
 
     def point(self, phase: Phase) -> V:
         """Give the point that a phase wants to query; a backend may write it where it belongs."""
