@@ -10,7 +10,7 @@ from ase.optimize.optimize import DEFAULT_MAX_STEPS, Optimizer, RestartError
 from ase.parallel import world
 
 from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
-from unsaddle.ase.inputs import Words, asked_of, claim, positive, run_words, structure
+from unsaddle.ase.inputs import Words, asked_of, claim
 from unsaddle.ase.restart import Saved, entries, restored, save
 from unsaddle.ase.space import Space
 from unsaddle.ase.vibration import frequency_of
@@ -65,11 +65,10 @@ class Minimum(_Optimizer, Driven):
             **given: The words of ``unsaddle.ase.Words``: what the certificate is to say.
         """
         self.asked = asked_of(given)
-        usual = self.defaults["maxstep"]
-        self.maxstep = usual if maxstep is None else positive("maxstep", maxstep)
+        self.maxstep = self.defaults["maxstep"] if maxstep is None else maxstep
         self._query, self._reported = None, -1
         words: Any = {"master": master, "comm": comm, "loginterval": loginterval}
-        super().__init__(structure(atoms), restart, logfile, trajectory, append_trajectory, **words)
+        super().__init__(atoms, restart, logfile, trajectory, append_trajectory, **words)
 
     def initialize(self) -> None:
         """Begin where the atoms are."""
@@ -118,8 +117,7 @@ class Minimum(_Optimizer, Driven):
         Yields:
             Whether the structure is certified to be a minimum.
         """
-        self.fmax, steps = run_words(fmax, steps)
-        self.max_steps = self.nsteps + steps
+        self.fmax, self.max_steps = fmax, self.nsteps + steps
         self._take_up()
         if self.nsteps == 0:
             self._log()
@@ -166,9 +164,8 @@ class Minimum(_Optimizer, Driven):
 
     def step(self) -> None:
         """Take one force call."""
-        query = None if self._query is None else self.drive.next()  # a Ctrl-C may have come between
-        if query is not None:
-            self.drive.answer(query)
+        if self._query is not None:
+            self.drive.answer(self._query)
             self._query = self.drive.next()
             self._dump()
 

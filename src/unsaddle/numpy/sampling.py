@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import GRADIENT, VALUE
 from unsaddle.core.session import NotFiniteError, Query
-from unsaddle.methods.checks import function, yes_or_no
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.oracle import Oracle
 
@@ -55,10 +54,12 @@ class FiniteSum:
                 epochs, each in a new random order. One of all the rows is all the data in any case.
 
         Raises:
+            TypeError: If ``grad`` cannot be called.
             ValueError: If there are no rows, or not as many in each array.
         """
-        self.grad, self.data = function("grad", grad), tuple(map(_rows, data))
-        self.replace = yes_or_no("replace", replace)
+        if not callable(grad):
+            raise TypeError(f"grad must be callable, got {type(grad).__name__}")
+        self.grad, self.data, self.replace = grad, tuple(map(np.asarray, data)), replace
         lengths = [len(array) if array.ndim else 0 for array in self.data]
         if not lengths or not min(lengths) or len(set(lengths)) > 1:
             raise ValueError(
@@ -109,9 +110,9 @@ class Drawn:
 
     def __init__(self, grad: Callable[..., Any], sampler: Callable[..., Any] | None) -> None:
         """Take the user's functions."""
-        function("grad", grad)
-        if sampler is not None:
-            function("sampler", sampler)
+        for name, given in (("grad", grad), ("sampler", sampler or grad)):
+            if not callable(given):
+                raise TypeError(f"{name} must be callable, got {type(given).__name__}")
         self.grad, self.sampler = grad, sampler
 
     def check(self, size: int) -> None:
@@ -122,11 +123,8 @@ class Drawn:
         if self.sampler is None:
             return [(seed, number) for number in range(first, first + size)]
         batch = self.sampler(stream(seed, first), size)
-        try:
-            given = len(batch)
-        except TypeError:  # a number, a class or an array without dimensions
-            given = type(batch).__name__
-        if given != size:
+        if not hasattr(batch, "__len__") or len(batch) != size:
+            given = len(batch) if hasattr(batch, "__len__") else type(batch).__name__
             raise ValueError(
                 f"sampler(rng, size={size}) must return {size} samples, got {given}; "
                 "return an array or a list with one entry per sample"
@@ -236,14 +234,6 @@ class SampledOracle(Oracle):
                 UserWarning,
                 stacklevel=4,
             )
-
-
-def _rows(data: Any) -> NDArray[Any]:
-    """Give one of the data arrays."""
-    try:
-        return np.asarray(data)
-    except ValueError as error:
-        raise ValueError(f"data must be arrays, got rows that differ: {error}") from error
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -8,37 +8,20 @@ from unsaddle.torch.certify import certify
 from unsaddle.torch.escape import Escape
 from unsaddle.torch.methods import (
     ANCGD,
-    CDHS,
     NEON,
     PAGD,
     PGD,
     PGDNC,
     PSGD,
     SGDNC,
-    AdaNCG,
     AGDAuto,
     AGDLanczos,
     Auto,
-    Neon2,
     NEONPlus,
 )
 from unsaddle.torch.methods import OPTIMISERS as OPTIMISERS
 
 __all__ = [
-    "ANCGD",
-    "CDHS",
-    "NEON",
-    "PAGD",
-    "PGD",
-    "PGDNC",
-    "PSGD",
-    "SGDNC",
-    "AGDAuto",
-    "AGDLanczos",
-    "AdaNCG",
-    "Auto",
-    "Escape",
-    "NEONPlus",
-    "Neon2",
-    "certify",
+    "ANCGD", "NEON", "PAGD", "PGD", "PGDNC", "PSGD", "SGDNC", "AGDAuto", "AGDLanczos", "Auto",
+    "Escape", "NEONPlus", "certify",
 ]  # fmt: skip
