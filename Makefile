@@ -8,6 +8,7 @@
 # make bench-tiers  three tiers beside SciPy and pytorch-minimize, docs/benchmark.md
 # make bench-escapes  optimisers of torch, optax and other packages at saddles, docs/escapes.md
 # make bench-atoms  thirty structures beside ASE's BFGS, docs/atoms.md
+# make torture      what an adversary would try, docs/torture.md; takes long
 # make bench-cost   what a step costs: docs/cost.md, and on torch and JAX docs/backends.md
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,7 +16,7 @@ JOBS ?= 2
 TIERS ?= 1 2 3
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost reproduce clean
+.PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
 
 quick: .venv/test
 	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
@@ -57,6 +58,9 @@ bench-atoms: .venv/bench
 bench-cost: .venv/ready
 	$(BIN)/python benchmarks/cost.py --output docs/cost.md
 	$(BIN)/python benchmarks/backends.py --output docs/backends.md
+
+torture: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.torture --write
 
 reproduce: .venv/paper
 	$(BIN)/unsaddle reproduce all --output report

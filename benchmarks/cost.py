@@ -1,4 +1,4 @@
-"""What a run costs besides the user's function: time at n = 10, time and memory at n = 10^6.
+"""What a run costs besides the user's function: beside L-BFGS-B, and beside loops by hand.
 
     python benchmarks/cost.py [--output docs/cost.md]
 
@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import beside_scipy
 import numpy as np
 import scipy
 from by_hand import BY_HAND
@@ -45,6 +46,24 @@ STAY: dict[str, dict[str, Any]] = {  # what keeps a run in a phase
 REPORT = """# What a run costs
 
 Measured by `python benchmarks/cost.py`: Python {python}, NumPy {numpy}, SciPy {scipy}, one thread.
+
+## `auto` beside L-BFGS-B
+
+The time of the processor that `auto` takes to its certificate, and SciPy's L-BFGS-B until the
+gradient is as small, on Rosenbrock's function of every two variables, on a quadratic with
+curvatures from 1 to 1000 and on a ring of double wells. Both sides take turns, and a ratio is the
+median over the rounds.
+First per gradient and without what the function itself takes, then to the end and with it.
+
+{beside}
+
+![Both ratios by the number of variables](pictures/cost.png)
+
+## Several starts at once
+
+64 starts on a function that takes about a millisecond, by the clock on the wall.
+
+{starts}
 
 ## Overhead at n = 10
 
@@ -208,6 +227,8 @@ def main() -> None:
         python=platform.python_version(),
         numpy=np.__version__,
         scipy=scipy.__version__,
+        beside=beside_scipy.time_table(),
+        starts=beside_scipy.starts_table(),
         overhead=overhead_table(),
         period=period_table(),
         memory=memory_table(),

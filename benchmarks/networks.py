@@ -9,7 +9,7 @@ from statistics import median
 import torch
 
 import unsaddle.torch
-from unsaddle.descents import curvature_pairs
+from unsaddle.descents import compact_form
 
 STEPS, ROUNDS = 50, 9  # of a descent, more than there are pairs
 SIZES = [(tensors, n) for n in (10**4, 10**6) for tensors in (4, 22, 62)]
@@ -52,7 +52,7 @@ def per_gradient(tensors: int, n: int) -> tuple[float, float]:
             network.params,
             max_iter=STEPS,
             max_eval=2 * STEPS,
-            history_size=curvature_pairs.TUNING.pairs,
+            history_size=compact_form.pairs_for(n),
             tolerance_grad=0.0,
             tolerance_change=0.0,
             line_search_fn="strong_wolfe",

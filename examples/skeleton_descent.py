@@ -64,5 +64,5 @@ heavy_ball = Part(
         GO: Phase(iterate, GRADIENT, step),  # with the momentum there is
     },  # a phase that asks for something new takes a number in ``PhaseName``, core/phases.py
     settings=Settings,
-    memory=lambda ops, x: Memory(ops.times(0.0, x)),  # before the first query
+    memory=lambda ops, x, settings: Memory(ops.times(0.0, x)),  # before the first query
 )

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from unsaddle.paper import claims, jobs
-from unsaddle.paper.extras import growth, robustness, table1
+from unsaddle.paper.extras import (
+    adversary,
+    applications,
+    growth,
+    robustness,
+    table1,
+    theorems,
+)
 
 
 @contextmanager
@@ -15,12 +22,14 @@ def few(samples: int = 3000) -> Iterator[pytest.MonkeyPatch]:
     """Let everything be measured from few samples."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
-            *((module, "SAMPLES", samples) for module in (claims, jobs, growth, robustness)),
-            (robustness, "RUN", 30), (robustness, "FEW", 30),
+            *((module, "SAMPLES", samples)
+              for module in (claims, jobs, growth, robustness, adversary)),
+            (robustness, "RUN", 30), (adversary, "FEW", 30), (adversary, "SOME", 30),
             (robustness, "RADII", 10.0 ** np.arange(-16, 1, 4)),
             (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 600), (growth, "LANCZOS", 20),
             (table1, "SIZES", (10, 100)), (table1, "CURVATURES", (0.1, 0.05)),
-            (table1, "SEEDS", 1),
+            (table1, "SEEDS", 1), (applications, "SEEDS", 1), (applications, "LIMIT", 300),
+            (theorems, "STARTS", 2), (theorems, "STAY", 1), (theorems, "MOST", 3),
         ):  # fmt: skip
             patch.setattr(module, name, value)
         yield patch

@@ -16,6 +16,9 @@ EASY = {
     front.ANCGD: {},
     front.NEON: {"window": 60},
     front.NEONPlus: {"window": 60},
+    front.Neon2: {},
+    front.CDHS: {},
+    front.AdaNCG: {},
 }
 
 

@@ -20,9 +20,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pgd+nc": {},
     "ancgd": FAST | {"search_step": 0.16, "search_friction": 0.2},
     "agd+lanczos": FAST,
+    "neon2": {},
+    "cdhs": {},
+    "adancg": {},
 }
 # no window, no radius; a jump that is undefined is shortened
-MEASURED = ("auto", "agd-auto", "agd+lanczos")
+MEASURED = ("auto", "agd-auto", "agd+lanczos", "cdhs", "adancg")
 START = np.array([1.0, 0.0])  # descent from here leads to the saddle
 each_method = pytest.mark.parametrize("method", OPTIONS)
 each_form = pytest.mark.parametrize("form", ["apart", "together"])  # jac, or jac=True

@@ -34,7 +34,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load ``unsaddle.torch``, ``unsaddle.jax`` and ``unsaddle.optax`` when first used."""
+    """Load ``torch``, ``jax``, ``optax`` and ``plot`` of the package when they are first used."""
     if name in ("torch", "jax", "optax"):
         return importlib.import_module(f"unsaddle.{name}")
+    if name == "plot":
+        return importlib.import_module("unsaddle.numpy.plot").plot
     raise AttributeError(f"module 'unsaddle' has no attribute {name!r}")

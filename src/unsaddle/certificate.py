@@ -1,7 +1,9 @@
 """The certificate: what a run claims of the curvature at x, in words."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import Claim
@@ -16,8 +18,8 @@ class Tuning(NamedTuple):
 
 TUNING = Tuning()
 KINDS = {
-    True: "rigorous: it holds against any errors of the gradient that are as small as {}",
-    False: "practical: errors of the gradient are taken to be random, as those of {} are",
+    True: "rigorous: it holds against any errors of the {} that are as small as {}",
+    False: "practical: errors of the {} are taken to be random, as those of {} are",
 }
 ENDED = {
     PhaseName.UNRESOLVED: (
@@ -60,6 +62,10 @@ class Certificate:
     """How many variables are free, to which the claim is restricted; None without bounds."""
     unclear: tuple[int, ...] = ()
     """The variables at a bound, or next to it, that no multiplier clearly holds there."""
+    exact: bool = False
+    """Whether it comes of exact products with the Hessian, and not of differences of gradients."""
+    products: int = 0
+    """Products that this search took."""
 
     def __bool__(self) -> bool:
         """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""
@@ -71,6 +77,8 @@ class Certificate:
             return f"undecided: nothing is known of the curvature. {self.note}".strip()
         gamma, risk = rounded_up(self.curvature_tol), rounded_up(100 * self.failure_probability)
         cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        if self.exact:
+            cost += f" and {self.products} product{'s' * (self.products != 1)}"
         sentence = {
             True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
             f"{cost}).",
@@ -78,6 +86,22 @@ class Certificate:
             None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
         }[self.holds]
         return f"{sentence} {self.note}".strip()
+
+    def _repr_html_(self) -> str:
+        """Give a notebook a small table."""
+        words, known = str(self), {True: "holds", False: "negative curvature", None: "undecided"}
+        rows = {"certificate": known[self.holds], "": words, "curvature_tol": self.curvature_tol}
+        return table({**rows, "lowest curvature": self.curvature, "gradients": self.gradients})
+
+
+def table(rows: Mapping[str, Any]) -> str:
+    """Write a small table of HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(str(value))}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f"<table>{cells}</table>"
 
 
 def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certificate:
@@ -96,16 +120,20 @@ def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certifi
         central=bool(claim.sides > 1),
         gradient_noise=float(claim.noise),
         gradient_norm=float(claim.gradient_norm),
+        exact=bool(claim.exact),
+        products=int(claim.products),
     )
 
 
 def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
     """Say how the claim was reached, and every caveat."""
     notes, largest, measured = [], float(claim.largest), float(claim.noise)
-    errors = "noise" if noise or measured else "rounding"
+    errors = "noise" if (noise or measured) and not claim.exact else "rounding"
     if holds:
         whose = "Lanczos" if claim.krylov else "Growth"
-        notes += [f"{whose} certificate, {KINDS[bool(claim.rigorous)].format(errors)}."]
+        what, source = ("products", " from exact products") if claim.exact else ("gradient", "")
+        kind = KINDS[bool(claim.rigorous)].format(what, errors)
+        notes += [f"{whose} certificate{source}, {kind}."]
     elif holds is None and claim.phase != PhaseName.START:
         cut_short = "The budget did not suffice." if claim.phase >= BEGIN else ""
         notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
@@ -114,7 +142,7 @@ def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
         noisy = f"a gradient with noise {measured or noise:.1g}"
         why = noisy if errors == "noise" else "floating point"
         notes += [f"curvature_tol was raised {change}: {why} cannot show less."]
-    if measured and claim.radius > 0:
+    if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
         notes += [f"Gradients err by {measured:.1g}: {order} differences over {claim.radius:.2g}."]
     if holds and claim.flat:

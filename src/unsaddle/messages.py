@@ -16,7 +16,7 @@ CONSTRAINED = (
 )
 BUDGET = "is not known here: pass max_gradients=<a whole number>"
 TARGET = "is not known here: pass tol=<the gradient norm to reach>"
-NO_HESSIAN = "is not needed: curvature is measured with gradients, leave it out"
+NO_HESSIAN = "is not needed: curvature is measured with gradients; hessp=<its products> is used"
 QUIET = "is not known here: print(result) afterwards, or pass callback=<a function>"
 STEP = "is step here, of the methods that have one; 'auto' needs none"
 SEED = "is seed here: pass seed=<a whole number>"
@@ -31,7 +31,6 @@ ELSEWHERE = {
     "ftol": TARGET,
     "xtol": TARGET,
     "hess": NO_HESSIAN,
-    "hessp": NO_HESSIAN,
     "disp": QUIET,
     "verbose": QUIET,
     "options": "are arguments here: write each of them out, such as max_gradients=1000",

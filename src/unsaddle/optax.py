@@ -38,6 +38,7 @@ from unsaddle.jax.transform import (
     stepping,
     towards,
 )
+from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
 from unsaddle.methods.search import around, wrapping
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
@@ -60,6 +61,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
     Raises:
         ValueError: If the method is for samples, or a constant that it needs is missing.
     """
+    find(name)
     if name in STOCHASTIC:
         raise ValueError(
             f"method {name!r} takes gradients of samples: "
@@ -70,7 +72,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
         return parameters_of(name, n, given, method, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).solver_for, parameters, seed)
+    return stepping(name, find(name).solver, parameters, seed)
 
 
 @spelled(tol=1e-2)
@@ -90,18 +92,15 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
         The transformation. When ``outcome(state)`` is there the updates are zero. As the size of
         the samples is not known here, nothing is certified: ``unsaddle.jax.certify`` does that.
 
-    Raises:
-        ValueError: If the method is not for samples, or a constant that it needs is missing.
     """
-    if name not in STOCHASTIC:
-        raise ValueError(f"method {name!r} is unknown; {messages.nearest(name, STOCHASTIC)}")
+    one_of("method", name, STOCHASTIC)
     words: dict[str, Any] = {"tol": 1e-2, **given}
 
     def parameters(n: int) -> Parameters:
         return parameters_of(name, n, words, sampled, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, lambda n: find(name).unproved, parameters, seed)
+    return stepping(name, find(name).unproved, parameters, seed)
 
 
 auto = partial(method, "auto")
@@ -112,6 +111,9 @@ pgd_nc = partial(method, "pgd+nc")
 ancgd = partial(method, "ancgd")
 neon = partial(method, "neon")
 neon_plus = partial(method, "neon+")
+neon2 = partial(method, "neon2")
+cdhs = partial(method, "cdhs")
+adancg = partial(method, "adancg")
 agd_lanczos = partial(method, "agd+lanczos")
 sgd_nc = partial(sampled, "sgd+nc")
 psgd = partial(sampled, "psgd")
@@ -216,7 +218,9 @@ def _solver(
 
     needs = BOTH if p.descent.block else GRADIENT
     start, steps = Phase(at_iterate, BOTH, restart), Phase(at_iterate, needs, go)
-    return wrapping(start, steps, lambda ops, x: wrapped.memory(ops, x, optimiser.init(x)))
+    return wrapping(
+        start, steps, lambda ops, x, settings: wrapped.memory(ops, x, settings, optimiser.init(x))
+    )
 
 
 def chosen(condition: Any, one: State, other: State, like: State) -> State:

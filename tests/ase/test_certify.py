@@ -152,7 +152,7 @@ def test_the_budget_is_kept():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"frequency": 0}, "frequency must be a finite number > 0, got 0"),
+        ({"frequency": 0}, "frequency must be a finite number > 0, 1e-10 to 1e10, got 0"),
         ({"frequency": "50"}, "frequency must be"),
         ({"displacement": -1.0}, "displacement must be"),
         ({"failure_probability": 2.0}, "failure_probability"),

@@ -49,6 +49,9 @@ OPTIONS: dict[str, dict[str, Any]] = {  # a new method joins here
     "ancgd": FAST,
     "neon": {"window": 200, "radius": 1e-3},
     "neon+": {"window": 100, "radius": 1e-3},
+    "neon2": {},
+    "cdhs": {},
+    "adancg": {},
 }
 DECEIVED = {  # what makes a method's own test pass at a saddle, and how its run then ends
     "pgd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),

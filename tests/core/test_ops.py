@@ -101,13 +101,27 @@ MEANINGS = {  # operation: what it gives for X and Y, and what it is to give
     ),
     "size": (lambda b, o, x, y: o.size(x), 4),
     "vectors": (lambda b, o, x, y: o.vectors(x, 3), [0] * 12),
+    "places": (lambda b, o, x, y: (o.places(b.block()), o.places(o.vectors(x, 5))), [3, 5]),
     "set_vector": (lambda b, o, x, y: o.get_vector(o.set_vector(b.block(), 2, y), 2), Y),
     "get_vector": (lambda b, o, x, y: [o.get_vector(b.block(), i) for i in (0, 1)], [*X, *Y]),
     "inner_products": (lambda b, o, x, y: o.inner_products(b.block(), 2, x), [X @ X, X @ Y, 0]),
     "combine": (lambda b, o, x, y: o.combine(b.block(), 2, b.row(2, 3, 5)), 2 * X + 3 * Y),
+    "add_combined": (
+        lambda b, o, x, y: [
+            o.add_combined(o.copy(y), b.block(), n, b.row(2, 3, 5)) for n in (0, 2)
+        ],
+        [*Y, *2 * X + 4 * Y],
+    ),
     "scalars": (lambda b, o, x, y: o.scalars(x, 3), [0] * 3),
     "set_scalar": (lambda b, o, x, y: o.set_scalar(b.row(2, 3, 5), 1, 7), [2, 7, 5]),
     "get_scalar": (lambda b, o, x, y: o.get_scalar(b.row(2, 3, 5), 1), 3),
+    "square": (lambda b, o, x, y: o.square(x, 2) @ b.row(2, 3), [0, 0]),
+    "set_lines": (
+        lambda b, o, x, y: (
+            o.set_lines(o.square(x, 2), 1, b.row(2, 3), 0, b.row(5, 7)) @ b.row(1, 10)
+        ),
+        [5, 37],
+    ),
     "repeat": (lambda b, o, x, y: o.repeat(4, lambda j, a: 2 * a + j, 1), 27),
     "tridiagonal_bound": (
         lambda b, o, x, y: [

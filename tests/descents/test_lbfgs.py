@@ -12,7 +12,7 @@ from scipy.optimize import rosen, rosen_der
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.core.kernel import Parameters, State, compose
 from unsaddle.core.phases import BEGIN, GO, NOTHING
-from unsaddle.descents.curvature_pairs import TUNING as MEMORY
+from unsaddle.descents.compact_form import TUNING as MEMORY
 from unsaddle.descents.lbfgs import LINE_SEARCH, lbfgs
 from unsaddle.descents.line_search import TUNING as WOLFE
 from unsaddle.descents.line_search import End, along, narrow
@@ -121,14 +121,15 @@ def descend(value: Any, gradient: Any, start: Any, tol: float = TOL) -> list[Sta
             f, g = float(value(point)), np.array(gradient(point))
         state = update(ops, p, state, f, g)
         d = state.descent
-        own = d._replace(steps=d.steps.copy(), bends=d.bends.copy(), direction=d.direction.copy())
+        pairs = d.pairs._replace(block=d.pairs.block.copy())
+        own = d._replace(pairs=pairs, direction=d.direction.copy(), gradient=d.gradient.copy())
         states.append(state._replace(x=state.x.copy(), descent=own, escape=None))
     return states
 
 
 def accepted(states: list[State]) -> list[tuple[State, State]]:
     """Give the pairs of states around each step taken."""
-    return [(a, b) for a, b in pairwise(states) if b.descent.count > a.descent.count]
+    return [(a, b) for a, b in pairwise(states) if b.descent.pairs.count > a.descent.pairs.count]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -150,8 +151,8 @@ def test_every_step_taken_meets_the_wolfe_conditions(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rosenbrock 10", "rosenbrock 30", "ill-conditioned quadratic"])
-def test_the_two_loops_are_the_dense_update(name: str) -> None:
-    """-H g, with H from the last ten pairs by the BFGS formula, before and after they wrap."""
+def test_the_compact_form_is_the_dense_update(name: str) -> None:
+    """-H g, with H from the last pairs by the BFGS formula, before and after they wrap."""
     value, gradient, start = PROBLEMS[name]
     states = descend(value, gradient, start)
     directions = [
@@ -159,13 +160,14 @@ def test_the_two_loops_are_the_dense_update(name: str) -> None:
         for before, after in pairwise(states)
         if before.phase == GO and after.phase == LINE_SEARCH
     ]
-    assert max(state.descent.count for state in directions) > 2 * MEMORY.pairs
+    assert max(state.descent.pairs.count for state in directions) > 2 * MEMORY.pairs
     for state in directions[:40]:
-        d = state.descent
-        order = [i % MEMORY.pairs for i in range(max(0, d.count - MEMORY.pairs), d.count)]
-        s, y = d.steps[order[-1]], d.bends[order[-1]]
+        d, pairs = state.descent, state.descent.pairs
+        order = [i % MEMORY.pairs for i in range(max(0, pairs.count - MEMORY.pairs), pairs.count)]
+        steps, bends = pairs.block[::2], pairs.block[1::2]
+        s, y = steps[order[-1]], bends[order[-1]]
         inverse = s @ y / (y @ y) * np.eye(len(start))
-        for s, y in ((d.steps[i], d.bends[i]) for i in order):
+        for s, y in ((steps[i], bends[i]) for i in order):
             flip = np.eye(len(start)) - np.outer(s, y) / (s @ y)
             inverse = flip @ inverse @ flip.T + np.outer(s, s) / (s @ y)
         expected = -inverse @ d.gradient
@@ -238,8 +240,8 @@ def test_it_solves_the_classics_for_the_price_of_scipys() -> None:
 
 def test_a_line_search_outlives_a_bracket_without_width() -> None:
     begun = along(ops, 1.0, -1.0, 1.0, np.inf)
-    line = begun._replace(low=End(1.0, 1.0, -1.0), high=End(1.0, 1.0, 1.0))
-    assert narrow(ops, line, 2.0, 1.0).t == 1.0
+    ends = {"low": End(1.0, 1.0, -1.0), "high": End(1.0, 1.0, 1.0), "here": End(1.0, 2.0, 1.0)}
+    assert narrow(ops, begun._replace(**ends)).t == 1.0
 
 
 @pytest.mark.parametrize("far", [1e3, 1e5])

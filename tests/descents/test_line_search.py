@@ -5,7 +5,7 @@ import pytest
 
 import unsaddle
 from unsaddle.core.outcome import Outcome
-from unsaddle.descents.line_search import End, along, cubic, narrow, without_noise
+from unsaddle.descents.line_search import End, along, cubic, narrow, tried
 from unsaddle.landscapes import matrix_factorisation
 from unsaddle.numpy.ops import ops
 
@@ -48,18 +48,19 @@ def test_noise_in_the_value_does_not_stop_the_descent(noise: float) -> None:
 
 
 def test_without_noise_the_value_counts_and_within_it_the_slopes() -> None:
-    line = along(ops, 1.0, -2.0, 0.5, np.inf)
-    assert without_noise(ops, line, 0.3, -1.0, 1e-3) == 0.3
-    assert without_noise(ops, line, 1.0 + 1e-4, -1.0, 1e-3) == 1.0 + 0.5 * (-2.0 - 1.0) / 2
+    line = along(ops, 1.0, -2.0, 0.5, np.inf, 1e-3)
+    assert tried(ops, line, 0.3, -1.0).here.value == 0.3
+    assert tried(ops, line, 1.0 + 1e-4, -1.0).here.value == 1.0 + 0.5 * (-2.0 - 1.0) / 2
 
 
 def test_a_bracket_without_width_gives_a_number() -> None:
     assert np.isnan(cubic(ops, End(1.0, 0.0, -1.0), End(1.0, 0.0, 1.0)))
     line = along(ops, 1.0, -2.0, 0.5, np.inf)
     line = line._replace(low=line.low._replace(t=0.5), high=End(0.5, 1.0, 0.0))
-    assert narrow(ops, line, 1.0, -2.0).t == 0.5
+    assert narrow(ops, tried(ops, line, 1.0, -2.0)).t == 0.5
 
 
 def test_steeper_and_lower_means_four_times_as_far() -> None:
     """phi = 1 - 2t - t^2 - t^3, seen at 0 and 0.5."""
-    assert narrow(ops, along(ops, 1.0, -2.0, 0.5, np.inf), -0.375, -3.75).t == 0.5 + 4 * 0.5
+    line = tried(ops, along(ops, 1.0, -2.0, 0.5, np.inf), -0.375, -3.75)
+    assert narrow(ops, line).t == 0.5 + 4 * 0.5

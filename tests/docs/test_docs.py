@@ -21,14 +21,19 @@ from unsaddle.core.outcome import STATUS
 
 ROOT = Path(__file__).parents[2]
 README, DESIGN = ROOT / "README.md", ROOT / "docs" / "design.md"
-PAPER = ROOT / "docs" / "paper-to-code.md"
+PAPER, TABLE = ROOT / "docs" / "paper-to-code.md", ROOT / "docs" / "methods.md"
 PAGES = [
     README,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+MARKS = {"machines": [pytest.mark.torch, pytest.mark.jax]}  # of pages that need both
+each_page = pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=MARKS.get(page.stem, ())) for page in PAGES],
+    ids=lambda page: page.name,
+)
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
@@ -71,6 +76,23 @@ def last_digit(number: str) -> float:
     return 1.01 * 10.0 ** (int(exponent or 0) - after) if after else 0.0
 
 
+def needs_a_backend(code: str) -> bool:
+    return bool(re.search(r"^import unsaddle\.(torch|jax)", code, re.M))
+
+
+@pytest.mark.torch
+@pytest.mark.jax
+def test_blocks_of_the_readme_for_torch_and_jax_run() -> None:
+    blocks = BLOCK.findall(README.read_text())
+    shown = [(code, blocks[i + 1]) for i, (_, code) in enumerate(blocks) if needs_a_backend(code)]
+    assert len(shown) == 2
+    for code, (kind, text) in shown:
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(code, {})
+        assert kind == "text"
+        alike(output.getvalue(), text, single=True)
+
+
 @each_page
 @pytest.mark.slow
 def test_examples_run_and_print_what_is_shown(
@@ -86,7 +108,7 @@ def test_examples_run_and_print_what_is_shown(
             if kind == "text" and printed is not None:
                 alike(printed, code, page.stem in FLOAT32)
             printed = None
-            if kind == "python":
+            if kind == "python" and not (page == README and needs_a_backend(code)):
                 above = "\n" * text[: block.start(2)].count("\n")  # right lines in a traceback
                 with contextlib.redirect_stdout(io.StringIO()) as output:
                     exec(compile(above + code, page.name, "exec"), names)
@@ -155,12 +177,17 @@ def test_the_paper_is_covered() -> None:
 
 def test_the_tables_are_those_of_the_code() -> None:
     methods = [[name, *(getattr(it, f) for f in FIELDS[1:])] for name, it in METHODS.items()]
-    assert table(README, "method") == methods
+    assert table(TABLE, "method") == methods
     outcomes = [(row[0], row[1], row[2]) for row in table(DESIGN, "outcome")]
     success = {True: "yes", False: "no"}
     assert outcomes == [
         (it.name, str(STATUS[it]), success[it is Outcome.CERTIFIED]) for it in Outcome
     ]
+
+
+def test_the_page_of_methods_is_what_the_code_says() -> None:
+    written = runpy.run_path(str(ROOT / "docs" / "methods.py"))
+    assert written["PAGE"].read_text() == written["page"](), "run python docs/methods.py"
 
 
 @pytest.mark.torch

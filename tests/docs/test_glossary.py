@@ -26,7 +26,11 @@ RETIRED = re.compile(
     r"(a|an|one|another|no|each|per|every|first|next|last|the|\d+) looks?(?! up)|"
     r"ops\.(keep|hold|put|pick|against|mix|record|read|blank)|kinetic\()(?!\w)"
 )
-MAY_SAY = {"core/outcome.py": FORMER, "glossary.md": FORMER}
+MAY_SAY = {
+    "torch/shards.py": "stride",  # what torch calls the layout of a tensor
+    "core/outcome.py": FORMER,
+    "glossary.md": FORMER,
+}
 
 
 def section(head: str) -> dict[str, str]:

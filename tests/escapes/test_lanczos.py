@@ -34,9 +34,10 @@ def quartic(spectrum: np.ndarray, size: float = 1e-3):
     return lambda x: spectrum * x + size * x**3
 
 
-def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int):
+def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int, vectors: int = 1001):
     """Run one search at 0 and give the state in which it is decided."""
     settings = lanczos.settings(TUNING.enough, 0.0, gamma, delta * FULL, 0.0, 0.0)
+    settings = settings._replace(vectors=vectors)
     p, solver = Parameters(0.0, None, settings), compose(lbfgs, lanczos)
     state = solver.start(ops, p, np.zeros(n), seed)._replace(phase=BEGIN)
     session = Session(ops, solver, p, state, gradient=gradient(state.x))

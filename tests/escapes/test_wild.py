@@ -24,6 +24,9 @@ METHODS = {
     "agd+lanczos": KNOWN,
     "neon": KNOWN,
     "neon+": KNOWN,
+    "neon2": KNOWN,
+    "cdhs": KNOWN,
+    "adancg": KNOWN,
     "pgd": {**KNOWN, "decrease_available": 1.0},
     "pagd": {**KNOWN, "decrease_available": 1.0},
 }

@@ -8,7 +8,7 @@ from scipy.optimize import Bounds, OptimizeWarning
 from scipy.optimize import minimize as scipy_minimize
 
 from benchmarks.faces import Boxed, faces
-from unsaddle import Outcome, certify, load, minimize, save, scipy_method
+from unsaddle import Outcome, certify, find_negative_curvature, load, minimize, save, scipy_method
 
 FACES = {problem.name: problem for problem in faces()}
 FACE, INNER = FACES["face below"], FACES["narrow"]
@@ -114,6 +114,13 @@ def test_certify_searches_the_free_variables(x: list[float], holds: bool) -> Non
     assert certify(guarded(FACE, "gradient"), x, bounds=bounds).holds is holds
 
 
+@pytest.mark.parametrize("method", ["lanczos", "anc", "nc"])
+def test_every_search_takes_bounds(method: str) -> None:
+    bounds = [*zip(FACE.lower, FACE.upper, strict=True)]
+    grad = guarded(FACE, "gradient")
+    assert find_negative_curvature(grad, [0.0, 0.0], method, bounds=bounds).holds is False
+
+
 def test_certify_without_a_free_variable_takes_one_gradient_at_most() -> None:
     shown = certify(lambda x: -2 * x, [1.0, 1.0], bounds=[(0, 1), (0, 1)])
     assert shown.holds
@@ -156,6 +163,19 @@ def test_several_starts_stay_within_the_bounds() -> None:
     result = solve(FACE, starts=4)
     assert len(result.runs) == 4
     fits(result, FACE)
+
+
+def test_products_are_of_the_free_variables() -> None:
+    problem, asked = FACES["twenty"], []
+
+    def hessp(x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        asked.append(p.copy())
+        return problem.hessian(x) @ p
+
+    result = solve(problem, hessp=hessp)
+    fits(result, problem)
+    assert asked
+    assert sum(p[:10].any() for p in asked) <= 1  # but for the one that sees to the symmetry
 
 
 def test_scipy_hands_its_bounds_on() -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import Bounds, OptimizeWarning
 from scipy.optimize import minimize as scipy_minimize
 
-from tests.watched import gradient, value
+from tests.watched import gradient, hessian, value
 from unsaddle import Outcome, minimize, scipy_method
 
 
@@ -39,7 +39,7 @@ EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
         (gradient, {}),
         (gradient, {"tol": 1e-3, **EMPTY}),
         (gradient, {"options": {"max_gradients": 50, "tol": 1e-3, "disp": False}}),
-        (gradient, {"hess": lambda x: np.eye(2)}),
+        (gradient, {"hess": hessian}),
         (None, {}),
         (True, {"callback": lambda xk: None}),
         (gradient, {"callback": lambda intermediate_result: None}),
@@ -48,8 +48,6 @@ EMPTY = {"bounds": None, "constraints": (), "hess": None, "hessp": None}
 @pytest.mark.parametrize("method", [scipy_method(), scipy_method("auto", seed=3), minimize])
 def test_scipy_calls_it_as_it_is(method: Any, jac: Any, given: dict[str, Any]) -> None:
     """As SciPy passes things on; without any option even ``minimize`` itself will do."""
-    if method is minimize and given.get("hess"):
-        pytest.skip("minimize itself says that it needs none")
     fun = (lambda x: (value(x), gradient(x))) if jac is True else value
     result = scipy_minimize(fun, [1.0, 0.0], jac=jac, method=method, **given)
     assert result.success
@@ -131,7 +129,11 @@ def test_other_options_are_refused_with_what_to_type(options: Any, kind: Any, wo
 def test_disp_prints_how_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
     options = {"disp": True}
     result = scipy_minimize(value, [1, 0], jac=gradient, method=scipy_method(), options=options)
-    assert capsys.readouterr().out == f"{result.message}\n"
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert last == result.message
+    assert [line.split()[0] for line in lines if "gradients," not in line] == [
+        *("1", "search", "curvature", "jump", "search"),
+    ]
 
 
 def test_scipy_method_says_that_it_is_to_be_called() -> None:

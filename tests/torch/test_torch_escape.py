@@ -35,7 +35,7 @@ def test_escape_leaves_where_the_inner_optimiser_stays(inner, caplog):
     assert abs(abs(float(problem.y.detach())) - 1) < 0.01
     assert opt.certificate.holds
     events = [record.getMessage().split()[0] for record in caplog.records]
-    assert events[:4] == ["search", "jump", "search", "certified"]
+    assert events[:5] == ["search", "curvature", "jump", "search", "certified"]
     assert all("\n" not in record.getMessage() for record in caplog.records)
 
 

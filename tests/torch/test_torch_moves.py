@@ -208,7 +208,5 @@ def test_many_parameters_of_any_shape_are_one_vector():
         opt.step(closure)
     assert opt.outcome is Outcome.CERTIFIED
     assert all(torch.allclose(p.detach(), goal) for p, goal in zip(params, goals, strict=True))
-    assert [len(leaf) for leaf in (opt._session.state.x, opt._session.state.descent.steps)] == [
-        1,
-        1,
-    ]
+    state = opt._session.state
+    assert [len(leaf) for leaf in (state.x, state.descent.pairs.block)] == [1, 1]

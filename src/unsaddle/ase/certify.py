@@ -3,12 +3,12 @@
 from typing import Any, Unpack
 
 from unsaddle.ase.drive import Drive
-from unsaddle.ase.inputs import Options, asked_of, claim
+from unsaddle.ase.inputs import Options, asked_of, claim, structure
 from unsaddle.ase.space import Space
 from unsaddle.ase.vibration import VibrationCertificate, nothing_vibrates
 from unsaddle.core.phases import PROVE
+from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
-from unsaddle.numpy.inputs import whole
 from unsaddle.numpy.ops import ops
 
 
@@ -33,7 +33,7 @@ def certify(
     """
     asked = asked_of({**given, "frequency": frequency})
     limit = whole("max_force_calls", max_force_calls, none=True)
-    space = Space(atoms, asked["mass_weighted"])
+    space = Space(structure(atoms), asked["mass_weighted"])
     words, x = claim(space, asked), space.optimizable.get_x()
     if not space.dimension(space.start):
         return nothing_vibrates(words["curvature_tol"])

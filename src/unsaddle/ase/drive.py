@@ -1,5 +1,7 @@
 """A session on atoms: one force call for each query, and the atoms always at the iterate."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import copysign, inf, nan
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
 from unsaddle.core.session import Query, Session
 from unsaddle.escapes.never import never
+from unsaddle.numpy.loop import hold_interrupts_back
 from unsaddle.numpy.ops import Vector
 
 LINE_SEARCH = PhaseName.LINE_SEARCH
@@ -60,31 +63,49 @@ class Drive(Session[Vector]):
         self.seen: Seen | None = None  # at the iterate
         self.last: Seen | None = None  # the last of all
         self.phase = 0  # that asked for it
+        self.interruptible = self.interrupted = False  # by a Ctrl-C
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
-        while (query := self._within_reach()) is not None:
-            if self.seen is None or not np.array_equal(query.point, self.seen.y):
-                break
-            self._take(query, self.seen)
+        with self._whole():
+            while (query := self._within_reach()) is not None:
+                if self.seen is None or not np.array_equal(query.point, self.seen.y):
+                    break
+                self._take(query, self.seen)
         return query
 
     def answer(self, query: Query) -> None:
         """Compute forces and take them in; whatever is raised, the atoms are at the iterate."""
-        point, trial = query.point.copy(), bool(query.needs & TRIAL)
+        with self._whole():
+            try:
+                seen = self._computed(query.point.copy(), bool(query.needs & TRIAL))
+                self._take(query, seen)
+            finally:
+                self.space.place(self.state.x)
+            self.last, self.phase = seen, query.phase
+            self.calls += 1
+
+    def _computed(self, point: Vector, trial: bool) -> Seen:
+        """Let the calculator compute; where it fails at a trial, the energy is NaN."""
         try:
-            value, gradient = self.space.query(point)
-            seen = Seen(point, value, gradient)
-            self._take(query, seen)
+            self.interruptible = True
+            return Seen(point, *self.space.query(point))
         except (CalculationFailed, SCFError):
             if not trial:
                 raise
-            seen = Seen(point, nan, np.full(point.size, nan))
-            self._take(query, seen)
+            return Seen(point, nan, np.full(point.size, nan))
         finally:
-            self.space.place(self.state.x)
-        self.last, self.phase = seen, query.phase
-        self.calls += 1
+            self.interruptible = False
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Let a Ctrl-C wait until the state is whole, but for one while forces are computed."""
+        self.interrupted = False
+        restore = hold_interrupts_back(self)
+        try:
+            yield
+        finally:
+            restore()
 
     def _within_reach(self) -> Query | None:
         """Ask, and shorten a trial that is further than ``maxstep`` from what is known."""

@@ -9,7 +9,7 @@ import numpy as np
 from ase.optimize.optimize import DEFAULT_MAX_STEPS, Optimizer
 
 from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
-from unsaddle.ase.inputs import Words, asked_of, claim
+from unsaddle.ase.inputs import Words, asked_of, claim, positive, run_words, structure
 from unsaddle.ase.space import Space
 from unsaddle.core.phases import START
 from unsaddle.descents.external import external
@@ -37,8 +37,10 @@ class Escape(Driven):
             **given: The words of ``unsaddle.ase.Words``: what the certificate is to say.
         """
         self.optimizer, self._anew = _restartable(optimizer)
-        self.asked, self.atoms = asked_of(given), self.optimizer.atoms
-        self.maxstep = Optimizer.defaults["maxstep"] if maxstep is None else maxstep
+        self.asked = asked_of(given)
+        self.atoms = structure(getattr(self.optimizer, "atoms", self.optimizer))
+        usual = Optimizer.defaults["maxstep"]
+        self.maxstep = usual if maxstep is None else positive("maxstep", maxstep)
         self._before = 0  # steps of optimisers and searches that were replaced
         self._begin()
 
@@ -87,6 +89,7 @@ class Escape(Driven):
         Yields:
             Whether the structure is certified to be a minimum.
         """
+        fmax, steps = run_words(fmax, steps)
         if self.drive.over:
             if self.drive.fmax == fmax and not self.space.disturbed:
                 yield self.certified

@@ -1,12 +1,11 @@
 """What is asked for of a structure, checked and in the coordinates of its space."""
 
-from math import inf
-from numbers import Integral, Real
 from typing import Any, TypedDict
 
 from unsaddle.ase.space import Space
 from unsaddle.ase.vibration import curvature_of
 from unsaddle.messages import nearest
+from unsaddle.methods.checks import real, shown, whole, yes_or_no
 from unsaddle.methods.constants import check
 
 
@@ -45,14 +44,31 @@ def asked_of(given: Words) -> dict[str, Any]:
             raise TypeError(f"{word!r} is unknown; {nearest(word, Words.__annotations__)}")
     asked: dict[str, Any] = {**dict.fromkeys(Words.__annotations__), **DEFAULTS, **given}
     for word in ("frequency", "curvature_tol", "displacement", "force_noise"):
-        value: Any = asked[word]
-        positive = isinstance(value, Real) and value is not True and 0 < float(value) < inf
-        if not positive and not (value is None and word != "frequency"):
-            raise ValueError(f"{word} must be a finite number > 0, got {value!r}")
-    if not (isinstance(asked["seed"], Integral) and int(asked["seed"]) >= 0):
-        raise ValueError(f"seed must be a whole number >= 0, got {asked['seed']!r}")
-    check({"failure_probability": asked["failure_probability"]})
-    return asked
+        if asked[word] is not None or word == "frequency":
+            asked[word] = positive(word, asked[word])
+    asked["seed"] = whole("seed", asked["seed"])
+    asked["mass_weighted"] = yes_or_no("mass_weighted", asked["mass_weighted"])
+    return {**asked, **check({"failure_probability": asked["failure_probability"]})}
+
+
+def positive(name: str, value: Any) -> float:
+    """Check a number in units of atoms: what is beyond these bounds is a slip."""
+    return real(name, value, lambda v: 1e-10 <= v <= 1e10, "a finite number > 0, 1e-10 to 1e10")
+
+
+def run_words(fmax: Any, steps: Any) -> tuple[float, int]:
+    """Check what a run takes."""
+    force = real("fmax", fmax, lambda v: 0 <= v <= 1e10, "a finite number >= 0, at most 1e10")
+    return force, whole("steps", steps)
+
+
+def structure(atoms: Any) -> Any:
+    """Check atoms, or a filter of ASE."""
+    if isinstance(atoms, type) or not hasattr(atoms, "__ase_optimizable__"):
+        raise TypeError(
+            f"atoms must be ASE's Atoms with a calculator, or a filter, got {shown(atoms)}"
+        )
+    return atoms
 
 
 def claim(space: Space, asked: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ase.optimize.optimize import DEFAULT_MAX_STEPS, Optimizer, RestartError
 from ase.parallel import world
 
 from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
-from unsaddle.ase.inputs import Words, asked_of, claim
+from unsaddle.ase.inputs import Words, asked_of, claim, positive, run_words, structure
 from unsaddle.ase.restart import Saved, entries, restored, save
 from unsaddle.ase.space import Space
 from unsaddle.ase.vibration import frequency_of
@@ -65,10 +65,11 @@ class Minimum(_Optimizer, Driven):
             **given: The words of ``unsaddle.ase.Words``: what the certificate is to say.
         """
         self.asked = asked_of(given)
-        self.maxstep = self.defaults["maxstep"] if maxstep is None else maxstep
+        usual = self.defaults["maxstep"]
+        self.maxstep = usual if maxstep is None else positive("maxstep", maxstep)
         self._query, self._reported = None, -1
         words: Any = {"master": master, "comm": comm, "loginterval": loginterval}
-        super().__init__(atoms, restart, logfile, trajectory, append_trajectory, **words)
+        super().__init__(structure(atoms), restart, logfile, trajectory, append_trajectory, **words)
 
     def initialize(self) -> None:
         """Begin where the atoms are."""
@@ -117,7 +118,8 @@ class Minimum(_Optimizer, Driven):
         Yields:
             Whether the structure is certified to be a minimum.
         """
-        self.fmax, self.max_steps = fmax, self.nsteps + steps
+        self.fmax, steps = run_words(fmax, steps)
+        self.max_steps = self.nsteps + steps
         self._take_up()
         if self.nsteps == 0:
             self._log()
@@ -164,8 +166,9 @@ class Minimum(_Optimizer, Driven):
 
     def step(self) -> None:
         """Take one force call."""
-        if self._query is not None:
-            self.drive.answer(self._query)
+        query = None if self._query is None else self.drive.next()  # a Ctrl-C may have come between
+        if query is not None:
+            self.drive.answer(query)
             self._query = self.drive.next()
             self._dump()
 

@@ -1,9 +1,6 @@
 """A run in a file, whole or not at all, from which it goes on bit for bit."""
 
 import os
-import tempfile
-import zipfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +9,7 @@ from ase.optimize.optimize import RestartError
 from unsaddle.ase.drive import Seen
 from unsaddle.core.kernel import State
 from unsaddle.core.records import fill, leaves
+from unsaddle.numpy import archive
 from unsaddle.numpy.ops import Vector
 
 
@@ -32,37 +30,36 @@ class Saved(NamedTuple):
 
 def save(record: Saved, path: str | os.PathLike[str]) -> None:
     """Write a record; a file of that name is replaced only once all is written."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            known = {name: leaf for name, leaf in leaves(record) if leaf is not None}
-            np.savez(file, allow_pickle=False, **known)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    archive.write(path, {name: leaf for name, leaf in leaves(record) if leaf is not None})
 
 
 def entries(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what ``save`` wrote; nothing in it is executed."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            return dict(archive)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        return archive.read(path)
+    except ValueError as error:
         raise RestartError(
-            f"Could not decode {os.fspath(path)} as a restart file of unsaddle.ase.Minimum: "
-            "delete it, or pass the file that restart= wrote"
+            f"Could not decode {os.fspath(path)} as a restart file of unsaddle.ase.Minimum, as it "
+            f"{error}: delete it, or pass the file that restart= wrote"
         ) from error
 
 
 def restored(form: Saved, known: dict[str, Any], path: str | os.PathLike[str]) -> Saved:
     """Give a record of this form, if the file has one."""
+    same = (
+        np.shape(known.get("state.x", 0)) == form.state.x.shape
+    )  # else it is of another structure
 
     def leaf(name: str, old: Any) -> Any:
         if old is None:
             return None
-        if name not in known or np.ndim(known[name]) != np.ndim(old):
+        found: Any = known.get(name)
+        if (
+            found is None
+            or found.dtype.kind not in "bif"
+            or found.ndim != np.ndim(old)
+            or (same and found.shape != np.shape(old))
+        ):
             raise RestartError(f"Could not decode {os.fspath(path)}: it has no entry {name!r}")
         return known[name] if np.ndim(old) else known[name].item()
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
+from ase.constraints import FixSymmetry
 
 from unsaddle.numpy.ops import NumpyOps, Vector
 
@@ -24,6 +25,7 @@ class Tuning(NamedTuple):
     linear: float = 1e-3  # of the length, (0, 1): thinner is a line, whose rotation is no motion
     passes: float = 1e-6  # of a motion, (0, 1): what constraints may take of it by rounding
     trial: float = 0.1  # Å, (0, 1): the move by which constraints are tried; bonds would bend
+    in_cell: float = 0.01  # Å, (0, trial): both ways, where FixSymmetry is straight at first only
 
 
 TUNING = Tuning()
@@ -114,13 +116,24 @@ class Space:
         length = self.longest(v)
         if not self._constraints or not length:
             return v
+        both = self.structure is None and self._symmetric
+        reach, back = (TUNING.in_cell, -1) if both else (TUNING.trial, 0)
+        ahead, behind = (self._tried(side * reach / length * v) for side in (1, back))
+        return (ahead - behind) * self.scale * (length / reach) / (1 - back)
+
+    def _tried(self, v: Vector) -> Vector:
+        """Give where the structure is, in ASE's coordinates, after an attempt to move it by v."""
         atoms, here = getattr(self.given, "atoms", self.given), self.optimizable.get_x()
         cell, positions = atoms.cell.copy(), atoms.positions.copy()
-        self.optimizable.set_x(here + TUNING.trial / length * v / self.scale)
+        self.optimizable.set_x(here + v / self.scale)
         there = self.optimizable.get_x()
         self.optimizable.set_x(here)
         atoms.cell[:], atoms.positions[:] = cell, positions
-        return (there - here) * self.scale * (length / TUNING.trial)
+        return there
+
+    @property
+    def _symmetric(self) -> bool:
+        return all(isinstance(each, FixSymmetry) for each in self._constraints)
 
     @cached_property
     def freedoms(self) -> int:

@@ -27,10 +27,11 @@ from unsaddle.cli.inputs import (
     whole,
     with_constants,
 )
-from unsaddle.cli.report import ERASE, as_flags, flag, show, written
+from unsaddle.cli.report import as_flags, flag, written
 from unsaddle.landscapes import Landscape
 from unsaddle.messages import ELSEWHERE, meant
 from unsaddle.methods.table import STOCHASTIC
+from unsaddle.numpy.plot import plot
 
 WIDTHS = {"method": 11, "descent x escape": 25, "oracle": 16, "proven rate": 19, "source": 21}
 FIELDS = ("method", "parts", "oracle", "rate", "source")
@@ -92,6 +93,7 @@ ARGUMENTS = {  # of minimize: kind, help
     "failure_probability": (float, "chance of a false certificate in the run (default {})"),
     "seed": (whole, "all randomness is a function of it (default {})"),
     "max_gradients": (whole, "the run stops before it takes more gradients than this"),
+    "max_seconds": (float, "the run stops at the first query after so many seconds"),
     "smoothness": (float, "bound on the Hessian's norm"),
     "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
     "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),
@@ -120,20 +122,20 @@ def minimize_arguments(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser, "FUNCTION", [*ARGUMENTS])
     text = "NAME=VALUE: a hyperparameter of the method, in place of the paper's"
     parser.add_argument("--set", type=setting, nargs="+", action="extend", default=[], help=text)
+    text = "draw the run to a file, such as run.png; needs matplotlib"
+    parser.add_argument("--plot", metavar="FILE", default=None, help=text)
 
 
 def run_minimize(given: dict[str, Any]) -> int:
     """Minimise a function and certify the point; exit code 0 if certified, 1 if not."""
-    options, as_json, seen = dict(given.pop("set")), given.pop("json"), {"due": 0.0}
+    options, as_json, picture = dict(given.pop("set")), given.pop("json"), given.pop("plot")
     given = placed(given)
     if isinstance(given["fun"], Landscape):
         given = with_constants(**given)
-    given = _guarded(seen, **given)
-    progress = partial(show, seen) if sys.stderr.isatty() else None
-    try:
-        result = minimize(**given, **options, callback=progress)
-    finally:
-        print(ERASE if progress else "", end="", file=sys.stderr)
+    given = _guarded(**given)
+    result = minimize(**given, **options, disp=sys.stderr.isatty() and sys.stderr)
+    if picture is not None:
+        _draw(result, given["fun"], picture)
     fields = {"outcome": result.outcome.name, "sentence": result.outcome.value}
     fields |= {"certificate": result.certificate, "x": result.x, "value": result.fun}
     fields |= {"gradient_norm": np.linalg.norm(result.jac)}
@@ -142,11 +144,22 @@ def run_minimize(given: dict[str, Any]) -> int:
     return EXIT_CODES.get(result.outcome, 1)
 
 
+def _draw(result: Any, fun: Any, path: str) -> None:
+    """Draw a run to a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    try:
+        plot(result, fun).savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise SpokenError(f"--plot cannot write {path!r}: {error}") from error
+
+
 def run_certify(given: dict[str, Any]) -> int:
     """Certify that a point is no saddle, or find a way out; exit code 0 if certified, 1 if not."""
     as_json, given = given.pop("json"), placed(given)
     found, x = given.pop("fun"), given.pop("x0")
-    given = _guarded({}, grad=getattr(found, "gradient", found), x=x, **given)
+    given = _guarded(grad=getattr(found, "gradient", found), x=x, **given)
     certificate = certify(**given)
     fields = {"certificate": certificate, "x": x, "gradient_norm": certificate.gradient_norm}
     if not as_json:
@@ -163,6 +176,8 @@ def reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=0, help="of all samples (default 0)")
     text = "run also what is finished already"
     parser.add_argument("--again", action="store_true", default=False, help=text)
+    text = "address of a Dask scheduler, on whose workers the parts run"
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=text)
 
 
 def run_reproduce(given: dict[str, Any]) -> int:
@@ -243,15 +258,14 @@ def _run(argv: Sequence[str]) -> int:
         return _say(as_flags(str(error), ARGUMENTS))
 
 
-def _guarded(seen: dict[str, Any], **given: Any) -> dict[str, Any]:
+def _guarded(**given: Any) -> dict[str, Any]:
     """Put a guard around every function of the user's."""
-    return {k: partial(_call, seen, k, it) if callable(it) else it for k, it in given.items()}
+    return {k: partial(_call, it) if callable(it) else it for k, it in given.items()}
 
 
-def _call(seen: dict[str, Any], name: str, function: Callable[..., Any], x: np.ndarray) -> Any:
-    """Call the user's function, keep what it answers and mark what it raises."""
+def _call(function: Callable[..., Any], x: np.ndarray) -> Any:
+    """Call the user's function, and mark what it raises."""
     try:
-        seen[name] = function(x)
+        return function(x)
     except Exception as error:
         raise TheirError from error
-    return seen[name]

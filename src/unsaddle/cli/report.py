@@ -2,14 +2,11 @@
 
 import json
 import re
-import sys
-import time
 from collections.abc import Iterable
 from textwrap import fill
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 SPOKEN = {  # what the library says -> what to say here
     r"(?<=\?)\nThe arguments .*;\nthose of (.*) besides:": r" --set with \1 takes",
@@ -25,7 +22,10 @@ SPOKEN = {  # what the library says -> what to say here
         "the result is printed at the end, and the progress on a terminal"
     ),
 }
-IN_PROSE = ("tol", "curvature_tol", "max_gradients", "smoothness", "hessian_lipschitz")
+IN_PROSE = (
+    *("tol", "curvature_tol", "max_gradients", "max_seconds"),
+    *("smoothness", "hessian_lipschitz"),
+)
 ERASE = "\r\033[K"
 
 
@@ -45,18 +45,6 @@ def flagged(text: str, names: Iterable[str]) -> str:
     """Write names of arguments as flags, but for words in quotes, which are the user's."""
     found = rf"(?<![\w'-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
     return re.sub(found, lambda it: f"--{flag(it[1])}{' ' * len(it[2])}", text)
-
-
-def show(seen: dict[str, Any], intermediate_result: OptimizeResult) -> None:
-    """Keep a line on the terminal up to date."""
-    if time.monotonic() > seen["due"]:
-        seen["due"] = time.monotonic() + 0.1
-        value, gradient = seen.get("fun", np.nan), seen.get("jac")
-        if isinstance(value, tuple | list):
-            value, gradient = value
-        size = "" if gradient is None else f", |gradient| {np.linalg.norm(gradient):.3g}"
-        line = f"{intermediate_result.nit} gradients, value {value:.6g}{size}"
-        print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
 
 
 def written(fields: dict[str, Any], as_json: bool) -> str:

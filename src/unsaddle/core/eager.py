@@ -37,6 +37,12 @@ class EagerOps:
         """The scalar in place i."""
         return row.item(i)
 
+    def set_lines(self, square: Row, i: int, row: Row | float, j: int, column: Row) -> Row:
+        """The matrix with these numbers in row i, and then in column j; consumes it."""
+        square[i] = row
+        square[:, j] = column
+        return square
+
     def repeat(self, count: int, body: Callable[[int, T], T], carry: T) -> T:
         """carry <- body(j, carry) for j = 0, ..., count - 1."""
         for j in range(count):

@@ -23,6 +23,7 @@ class Evidence(NamedTuple):
     krylov: bool  # whether Christoffel's certificate is meant, and not the growth
     resolution: Resolution
     noise: Scalar = 0.0  # error of a gradient, as declared or measured; zero if it is rounding
+    growth: Scalar = nan  # which certifies where it is as needed; NaN where nothing grows
 
 
 class Claim(NamedTuple):
@@ -47,6 +48,8 @@ class Claim(NamedTuple):
     gradient_norm: Any  # at x; NaN if there was no search
     steep: Any  # whether that is too long for a stationary point
     krylov: Any = False  # whether the certificate is Christoffel's
+    exact: Any = False  # whether it is from exact products, and not from differences
+    products: Any = 0  # that the search took
 
 
 class Tuning(NamedTuple):
@@ -88,6 +91,7 @@ def evidence(ops: Ops, s: State) -> Evidence:
         krylov=ops.where(s.proving, last.krylov, own.krylov),
         resolution=choose(ops, s.proving, last.resolution, own.resolution),
         noise=ops.where(s.proving, last.noise, own.noise),
+        growth=ops.where(s.proving, last.growth, own.growth),
     )
 
 
@@ -108,8 +112,8 @@ def last_phase(ops: Ops, p: Parameters, s: State) -> Scalar:
     return ops.where(stalled, PhaseName.STALLED, ops.where(short, PhaseName.COARSER, s.phase))
 
 
-def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
-    """Say what a run in state s has shown of the curvature at x; its search took ``gradients``."""
+def read(ops: Ops, p: Parameters, s: State, gradients: Scalar, products: Scalar = 0) -> Claim:
+    """Say what a run in state s has shown of the curvature at x, and what its search took."""
     found, tiny = evidence(ops, s), ops.tiny(s.x)
     resolution, gamma = found.resolution, found.resolution.curvature_tol
     inside = (s.phase > BEGIN) & (s.phase != PhaseName.LANDED)  # a jump has left what was searched
@@ -133,7 +137,7 @@ def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
         rigorous=resolution.error * resolution.needed <= gamma / 4,
         raised=claimed > asked + 2 * tiny,
         coarser=certified & coarser(ops, p, s, found),
-        radius=ops.where(searched, resolution.radius, nan),
+        radius=ops.where(searched, nan if p.products else resolution.radius, nan),
         sides=resolution.sides,
         noise=found.noise,
         phase=ops.where(searched | (s.phase >= BEGIN), s.phase, PhaseName.START),
@@ -142,4 +146,6 @@ def read(ops: Ops, p: Parameters, s: State, gradients: Scalar) -> Claim:
         gradient_norm=ops.where(reached & (resolution.radius > 0), slope, nan),
         steep=searched & (slope > ops.maximum(bound, p.tolerance)),
         krylov=found.krylov,
+        exact=p.products,
+        products=products,
     )

@@ -33,6 +33,10 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
    one, of ``size(parameters)``, or the ``SAME`` as in the query before, which has to be of the same
    size. Samples are numbered through: a new one takes the numbers from ``state.drawn`` on, and the
    loop, not the kernel, counts. So a sample is a function of (seed, drawn, size), like all noise.
+8. A phase that queries x + d only to know H d marks its gradient as a ``PROBE``, and keeps g(x) as
+   ``gradient`` of its memory. Where ``parameters.products`` says that there are exact products, the
+   loop answers g(x) + H d. Then d need not be short, and ``core/resolution.py`` knows that nothing
+   but rounding is between the answer and the truth.
 """
 
 from collections.abc import Callable, Mapping
@@ -85,12 +89,14 @@ class State(NamedTuple):
     episode: Scalar  # searches and perturbations begun so far, j
     seed: Scalar
     drawn: Scalar = 0  # samples drawn so far
+    noise: Scalar = 0.0  # error of a gradient, as the descent or a search has last measured it
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
         return new(State, (
             phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
         ))  # fmt: skip
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
@@ -98,6 +104,7 @@ class State(NamedTuple):
         return new(State, (
             phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
             self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
         ))  # fmt: skip
 
 
@@ -115,18 +122,19 @@ class Parameters(NamedTuple):
     curvature_tol: float = 0.0  # gamma, or zero where it is to be measured
     failure_probability: float = 1e-3  # delta, of the whole run
     proof_sample: int = 1  # samples over which a proof is led, where f is a mean over samples
+    products: bool = False  # whether probes are answered by exact products with the Hessian
 
 
 class Part(NamedTuple):
     """A descent or an escape: its phases, the record of its settings, and its first memory.
 
     A descent's memory owes ``kinetic_energy(ops, settings)`` and ``constants_met()``, an escape's
-    ``evidence(ops, x)``.
+    ``evidence(ops, x)``. Where the settings say how many vectors it may keep, it has room for them.
     """
 
     phases: Mapping[int, Phase]
     settings: type
-    memory: Callable[[Ops, Vector], Any]
+    memory: Callable[[Ops, Vector, Any], Any]  # of the settings
     proof: "Part | None" = None
 
 
@@ -150,9 +158,9 @@ def compose(descent: Part, escape: Part) -> Solver:
             phase=START,
             x=x,
             left=inf,
-            descent=descent.memory(ops, x),
-            escape=escape.memory(ops, x),
-            proof=None if proof is None else proof.memory(ops, x),
+            descent=descent.memory(ops, x, parameters.descent),
+            escape=escape.memory(ops, x, parameters.escape),
+            proof=None if proof is None else proof.memory(ops, x, parameters.proof),
             tolerance=parameters.tolerance,
             report=BEGIN,
             stalled=False,
@@ -245,6 +253,12 @@ def watch(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def begin_search(s: State) -> State:
     """Count one more search, which makes fresh noise and takes its share of delta."""
     return s._replace(episode=s.episode + 1, proving=False)
+
+
+def on_sphere(ops: Ops, s: State) -> Vector:
+    """Draw xi, uniform on the unit sphere, a function of (seed, episode)."""
+    xi = ops.noise(s.x, s.seed, s.episode)
+    return ops.scale(1 / ops.norm(xi), xi)
 
 
 def ball(ops: Ops, s: State) -> Vector:

@@ -99,6 +99,10 @@ class Operations(Protocol[V]):
         """A block of so many vectors like x, all zero."""
         ...
 
+    def places(self, block: V) -> int:
+        """How many vectors a block has room for."""
+        ...
+
     def set_vector(self, block: V, i: Scalar, x: V) -> V:
         """The block with x in place i; consumes the block."""
         ...
@@ -115,6 +119,10 @@ class Operations(Protocol[V]):
         """Sum of the first vectors of a block, weighted by a row, as a new vector."""
         ...
 
+    def add_combined(self, y: V, block: V, count: Scalar, weights: Any) -> V:
+        """y and the sum of the first vectors of a block, weighted by a row; consumes y."""
+        ...
+
     def scalars(self, like: V, count: int) -> Any:
         """A row of so many scalars, all zero."""
         ...
@@ -125,6 +133,14 @@ class Operations(Protocol[V]):
 
     def get_scalar(self, row: Any, i: Scalar) -> Scalar:
         """The scalar in place i."""
+        ...
+
+    def square(self, like: V, count: int) -> Any:
+        """A matrix of so many rows and columns of scalars, all zero; ``@`` is the product."""
+        ...
+
+    def set_lines(self, square: Any, i: Scalar, row: Any, j: Scalar, column: Any) -> Any:
+        """The matrix with these numbers in row i, and then in column j; consumes it."""
         ...
 
     def repeat(self, count: int, body: Callable[[Any, Any], Any], carry: Any) -> Any:

@@ -63,7 +63,7 @@ class Outcome(Enum, metaclass=_Renamed):
     UNBOUNDED = "The function falls without end: it seems to have no minimum in this direction."
     INTERRUPTED = "Interrupted from the keyboard; the best point so far is x."
     STOPPED = "The callback asked to stop; the best point so far is x."
-    BUDGET = "max_gradients was reached before a second-order point was certified."
+    BUDGET = "max_gradients or max_seconds was reached before a second-order point was certified."
 
 
 class EndError(Exception):

@@ -6,6 +6,7 @@ from typing import Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
 TRIAL = 4  # added to these: a query that may fail, which is then told value inf and gradient 0
+PROBE = 8  # added to GRADIENT: it is for H d only; g(x) + H d will do as well as g(x + d)
 EXACT, NEW, SAME = 0, 1, 2  # which sample it wants: none, another, or the last one again
 
 
@@ -34,6 +35,9 @@ class PhaseName(IntEnum):
     ASK_ONCE = 16
     ASK_TWICE = 17
     NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
+    ALMOST_CONVEX = 19  # almost convex agd
+    TAKE_STEP = 20  # lbfgs: the trial is taken
+    NARROW = 21  # lbfgs: it is not
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same
 
     BEGIN = 32  # of every escape: the descent reports here
@@ -73,6 +77,10 @@ class PhaseName(IntEnum):
     CONFIRM = 66  # confirmed jump: the value at x~ of another batch
     CONFIRM_AHEAD = 67
     CONFIRM_BEHIND = 68
+    REFINE = 69  # lanczos: the lowest direction, where not all of the basis was kept
+    RECHECK_CLOSE = 70  # is it noise that a recheck has met?
+    CHEBYSHEV_CHECK = 71  # neon2: is what has grown negative curvature?
+    CHOOSE_STEP = 72  # adancd: along the gradient, or along negative curvature
 
     CERTIFIED = -1
     UNCERTIFIED = -2

@@ -34,3 +34,10 @@ def fill(form: Any, leaf: Callable[[str, Any], Any], name: str = "") -> Any:
 def choose(ops: Ops, condition: Scalar, one: R, other: R) -> R:
     """Give the record of scalars ``one`` where the condition holds, else the other."""
     return type(one)(*(ops.where(condition, a, b) for a, b in zip(one, other, strict=True)))
+
+
+def each(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """Give a record of the same form, whose leaves are changed."""
+    if is_record(tree):
+        return new(type(tree), [each(part, change) for part in tree])
+    return change(tree)

@@ -28,6 +28,10 @@ it is subtracted from gamma in the recursion, and the certificate is *rigorous*.
 is subtracted, and the certificate is *practical*: errors are taken to be random, as those of
 rounding are.
 
+**Exact products.** Where probes are answered by g(x) + H d, e = 2 e_g/r is all there is, with
+e_g = 4 unit (|g| + l r): neither bending nor the length of x enters, and r is chosen such that |g|
+does not count either.
+
 **Repeats.** The j-th search of a run spends 6 delta/(pi^2 j^2), which sums to at most delta.
 """
 
@@ -43,6 +47,7 @@ class Tuning(NamedTuple):
     close: float = 2.0  # roundoffs of x, 2 to 1000: as close as x can tell
     visible: float = 16.0  # roundoffs of f, 4 to 256: the sums of a few terms err by less
     found: float = 0.5  # share of gamma, (0, 1): the share that the theorems of the papers find
+    floor: float = 4.0  # noises, above 1: a gradient as short shows no direction to speak of
 
 
 TUNING = Tuning()
@@ -80,6 +85,11 @@ def few_roundoffs(ops: Ops, x: Vector) -> Scalar:
     return TUNING.close * ops.roundoff(x) * ops.norm(x)
 
 
+def at_noise_floor(norm: Scalar, noise: Scalar) -> Scalar:
+    """Say whether a gradient of this length is mostly noise."""
+    return norm <= TUNING.floor * noise
+
+
 def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:
     """The least change between two values of f at points like x that is more than rounding."""
     return TUNING.visible * ops.roundoff(x) * ops.maximum(abs(value), abs(other))
@@ -99,10 +109,13 @@ def resolve(
     unit: Scalar,  # relative error of a gradient: the roundoff, or more for numerical ones
     noise: Scalar = 0.0,  # absolute error of a gradient
     sides: Scalar = 1,
+    products: Scalar = False,  # whether H d is exact: nothing but rounding counts then
 ) -> Resolution:
     """Work out what a search around x, where the gradient is given, can resolve."""
     off = ops.maximum(noise, _rounding(ops, x, gradient, radius, smoothness, unit))
-    error = bending + 2 * off / (sides * radius)
+    of_product = _rounding_of_product(ops, x, gradient, radius, smoothness)
+    off = ops.where(products, of_product, off)
+    error = ops.where(products, 0.0, bending) + 2 * off / (sides * radius)
     asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
     share = failure_probability * 6 / (pi * episode) ** 2
     needed = ops.sqrt(2 * ops.size(x) / pi) / share
@@ -111,9 +124,16 @@ def resolve(
 
 
 def finest_resolution(
-    ops: Ops, settings: Any, x: Vector, gradient: Vector, episode: Scalar
+    ops: Ops,
+    settings: Any,
+    x: Vector,
+    gradient: Vector,
+    episode: Scalar,
+    products: Scalar = False,
 ) -> Resolution:
     """Resolve with the settings' radius, or with the least radius that floating point allows.
+
+    That is |g|/l where H d is exact, as rounding of g(x) + H d is no worse than that of H d then.
 
     Returns:
         The resolution; nothing certifies where gamma would have to be above l, or where the square
@@ -123,7 +143,8 @@ def finest_resolution(
     unit = ops.roundoff(x)
     off = _rounding(ops, x, gradient, settings.radius, l, unit)
     off = ops.maximum(off, settings.gradient_noise)
-    radius = ops.maximum(settings.radius, 2 * ops.sqrt(off / rho))
+    least = ops.where(products, ops.norm(gradient) / l, 2 * ops.sqrt(off / rho))
+    radius = ops.maximum(settings.radius, least)
     resolution = resolve(
         ops,
         x,
@@ -136,6 +157,7 @@ def finest_resolution(
         failure_probability=settings.failure_probability,
         unit=unit,
         noise=settings.gradient_noise,
+        products=products,
     )
     useless = vacuous(ops, resolution) | (resolution.radius * resolution.radius < ops.tiny(x))
     return resolution._replace(needed=ops.where(useless, inf, resolution.needed))
@@ -151,3 +173,15 @@ def _rounding(
 ) -> Scalar:
     """e_g = 4 unit (|g| + l (|x| + r))."""
     return 4 * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
+
+
+def _rounding_of_product(
+    ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar
+) -> Scalar:
+    """e_g = 4 unit (|g| + l r), of g + H d."""
+    return 4 * ops.roundoff(x) * (ops.norm(gradient) + smoothness * radius)
+
+
+def radius_of_products(ops: Ops, x: Vector, gradient: Vector) -> Scalar:
+    """r = max(1, |g|)/sqrt(unit), where l is not known: beside H d, |d| = r, |g| hardly counts."""
+    return ops.maximum(ops.norm(gradient), 1.0) / ops.sqrt(ops.roundoff(x))

@@ -10,10 +10,25 @@ from typing import Any, Generic, NamedTuple
 
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.ops import Operations, V
-from unsaddle.core.phases import BEGIN, EXACT, GO, GRADIENT, NEW, PROVE, SAME, TRIAL, VALUE
+from unsaddle.core.phases import (
+    BEGIN,
+    EXACT,
+    GO,
+    GRADIENT,
+    NEW,
+    PROBE,
+    PROOF,
+    PROVE,
+    SAME,
+    TRIAL,
+    VALUE,
+    PhaseName,
+)
 from unsaddle.core.records import new
 
+_HERE = Phase(iterate, GRADIENT, lambda ops, p, s, value, gradient: s)
 SEARCHES = frozenset((BEGIN, PROVE))  # the phases in which a search begins
+SETTLES = frozenset((PhaseName.TAKE_STEP, PhaseName.NARROW))  # that finish what an answer began
 
 
 class NotFiniteError(ArithmeticError):
@@ -31,6 +46,7 @@ class Query(NamedTuple):
     first: int  # number of the first sample wanted
     size: int  # how many
     descends: bool = False  # whether the descent went on since the last query
+    along: Any = None  # d, where H d at the point is wanted in place of a gradient
 
 
 class Session(Generic[V]):
@@ -66,9 +82,14 @@ class Session(Generic[V]):
                 searches = True
             if needs := phase.needs:
                 self.state, self._pending = state, phase
+                if needs & PROBE and self.parameters.products:
+                    d = self.offset(phase)
+                    x = self.point(_HERE)
+                    return Query(x, GRADIENT, False, code, searches, 0, 1, descends, d)
                 point, here = self.point(phase), phase.at is iterate
                 first, size = (0, 1) if phase.sample == EXACT else self._sample(phase)
-                return new(Query, (point, needs, here, code, searches, first, size, descends))
+                known = (point, needs & ~PROBE, here, code, searches, first, size, descends, None)
+                return new(Query, known)
             state = phase.update(self.ops, self.parameters, state, self.value, self.gradient)
         self.state, self._pending = state, None
         return None
@@ -79,6 +100,7 @@ class Session(Generic[V]):
         Args:
             value: What the query needs, and more if it is known.
             gradient: Likewise; lent until the next query, by which it may have been overwritten.
+                Where the query is ``along`` d, this is H d.
 
         Raises:
             NotFiniteError: If the answer is not finite, unless the query can do without.
@@ -88,6 +110,8 @@ class Session(Generic[V]):
         if phase is None:
             raise RuntimeError("tell answers a query: call ask first")
         needs = phase.needs
+        if needs & PROBE and self.parameters.products and gradient is not None:
+            gradient = ops.add(self.searched_gradient(), 1.0, gradient)
         finite = not needs & VALUE or (value is not None and isfinite(value))
         if finite and needs & GRADIENT:
             finite = gradient is not None and (ops.norm(gradient) < inf or ops.finite(gradient))
@@ -102,12 +126,27 @@ class Session(Generic[V]):
         if phase.sample == NEW:
             state = state._replace(drawn=state.drawn + phase.size(self.parameters))
         self._pending = None
-        self.state = phase.update(ops, self.parameters, state, self.value, self.gradient)
+        state = phase.update(ops, self.parameters, state, self.value, self.gradient)
+        while state.phase in SETTLES:
+            settle = self.phases[state.phase].update
+            state = settle(ops, self.parameters, state, self.value, self.gradient)
+        self.state = state
 
     def point(self, phase: Phase) -> V:
         """Give the point that a phase wants to query; a backend may write it where it belongs."""
         state = self.state
         return state.x if phase.at is iterate else phase.at(self.ops, self.parameters, state)
+
+    def offset(self, phase: Phase) -> V:
+        """Give d, where a phase wants to query x + d: the point that it would query at x = 0."""
+        still = self.state._replace(x=self.ops.times(0.0, self.state.x))
+        return phase.at(self.ops, self.parameters, still)
+
+    def searched_gradient(self) -> V:
+        """Give g(x), as the part keeps it that has asked for a probe."""
+        s = self.state
+        own = s.descent if s.phase < BEGIN else s.escape
+        return (s.proof if s.phase >= BEGIN + PROOF else own).gradient
 
     def _sample(self, phase: Phase) -> tuple[int, int]:
         """Give the number of the first sample that a phase wants, and how many it wants."""

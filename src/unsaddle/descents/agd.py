@@ -131,5 +131,5 @@ agd = Part(
         PhaseName.AGD_REPORT: Phase(iterate, NOTHING, report),
     },
     Settings,
-    lambda ops, x: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),
+    lambda ops, x, settings: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),
 )

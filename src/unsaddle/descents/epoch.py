@@ -4,7 +4,7 @@ Source: Marumo & Takeda (2024).
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
@@ -58,7 +58,7 @@ class Memory(NamedTuple):
         return self.smoothness, self.known
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing learnt yet."""
     return Memory(*(ops.times(0.0, x) for _ in range(4)), mean=ops.copy(x))
 

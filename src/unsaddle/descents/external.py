@@ -35,4 +35,4 @@ def arrive(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 
 ARRIVE = Phase(iterate, BOTH, arrive)
 
-external = Part({START: ARRIVE, GO: ARRIVE}, NoSettings, lambda ops, x: Memory(inf))
+external = Part({START: ARRIVE, GO: ARRIVE}, NoSettings, lambda ops, x, settings: Memory(inf))

@@ -43,4 +43,4 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
 
 STEP = Phase(iterate, GRADIENT, step)
 
-gd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x: Memory())
+gd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x, settings: Memory())

@@ -4,7 +4,8 @@ Source: Nocedal (1980), Liu & Nocedal (1989); the line search is in ``line_searc
 
 Choices:
 
-1. The direction is the two-loop recursion over the last twenty pairs (s, y), scaled by s'y/y'y.
+1. The direction is that of the last twenty pairs (s, y), ten where they are long, and s'y/y'y I,
+   by ``compact_form.py``.
 2. A first step has length one, or 1/l times the gradient once a curvature l has been met.
 3. A line search that fails goes as far down as it has come, forgets the pairs and starts along
    the gradient. If that leads nowhere to speak of, or if ten steps in a row change nothing that
@@ -21,18 +22,20 @@ from unsaddle.core.kernel import Parameters, Part, Phase, State, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.core.resolution import visible_change
-from unsaddle.descents.curvature_pairs import Memory, learn, memory, two_loop, value_noise
-from unsaddle.descents.line_search import accepts, along, narrow, without_noise
-from unsaddle.descents.noise_floor import NOISE_FLOOR, Floor, close_by, measure, seen
+from unsaddle.descents.compact_form import PAIRS, direction, forget
+from unsaddle.descents.curvature_pairs import Memory, learn, memory, value_noise
+from unsaddle.descents.line_search import accepts, along, narrow, tried
+from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, doubtful, measure
 
-LINE_SEARCH, GIVE_UP, UNBOUNDED = PhaseName.LINE_SEARCH, PhaseName.GIVE_UP, PhaseName.UNBOUNDED
+LINE_SEARCH, TAKE_STEP, NARROW = PhaseName.LINE_SEARCH, PhaseName.TAKE_STEP, PhaseName.NARROW
+GIVE_UP, UNBOUNDED = PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 
 
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     tries: int = 20  # of a line search, 5 to 60: as in L-BFGS-B
-    doubt: int = 6  # tries, below those: so many are rare where the gradient is exact
+    doubt: int = 9  # tries, below those: so many are rare where the gradient is exact
     idle: int = 10  # steps, 1 to 100: so many in a row without a visible fall are no accident
 
 
@@ -44,6 +47,7 @@ class Settings(NamedTuple):
 
     max_step: float = inf  # length of the longest step and trial
     gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
+    pairs: int = PAIRS  # (s, y) that are kept
 
 
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -61,29 +65,29 @@ def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     norm = ops.maximum(ops.norm(gradient), tiny)
     t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, tiny), 1 / norm)
     fell = d.value - value > visible_change(ops, s.x, value, value)
-    idle = ops.where(fell & ((d.count > 0) | (d.value == inf)), 0, d.idle + 1)
+    idle = ops.where(fell & ((d.pairs.count > 0) | (d.value == inf)), 0, d.idle + 1)
+    noise = value_noise(ops, s.x, value)
     return d._replace(
         gradient=ops.copy(gradient),
         direction=ops.times(-1.0, gradient),
-        count=0,
+        pairs=forget(ops, s.x, d.pairs.block, len(d.pairs.along)),
         value=value,
-        line=along(ops, value, -norm * norm, t, p.descent.max_step / norm),
+        line=along(ops, value, -norm * norm, t, p.descent.max_step / norm, noise),
         idle=idle,
-        floor=Floor(stiffest=d.floor.stiffest),
+        floor=d.floor._replace(lowest=inf, since=0),
     )
 
 
 def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """d = -H g, with H from the last pairs by the two-loop recursion."""
+    """d = -H g, with H from the last pairs."""
     d = s.descent
-    q = two_loop(ops, d)
+    q = direction(ops, d.pairs, d.gradient)
     small = ops.norm(d.gradient) <= s.tolerance
-    slope = ops.dot(q, d.gradient)
+    slope, noise = ops.dot(q, d.gradient), value_noise(ops, q, d.value)
     most = p.descent.max_step / ops.maximum(ops.norm(q), ops.tiny(q))
-    return s._replace(
-        descent=d._replace(direction=q, line=along(ops, d.value, slope, 1.0, most)),
-        phase=ops.where(small, s.report, ops.where(slope < 0, LINE_SEARCH, START)),
-    )
+    after = d._replace(direction=q, line=along(ops, d.value, slope, 1.0, most, noise))
+    onto = ops.where(small, s.report, ops.where(slope < 0, LINE_SEARCH, START))
+    return s.descended(onto, s.x, s.left, after)
 
 
 def trial(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -93,39 +97,40 @@ def trial(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Take the step where the Wolfe conditions hold, else try another t."""
-    d, line = s.descent, s.descent.line
-    slope = ops.dot(gradient, d.direction)
-    smooth = without_noise(ops, line, value, slope, value_noise(ops, d))
-    taken = accepts(line, smooth, slope)
-    fell = d.value - value > visible_change(ops, s.x, d.value, d.value)
-    idle = ops.where(taken, ops.where(fell, 0, d.idle + 1), d.idle)
-    floor = seen(ops, d, ops.norm(gradient), taken)
-    after = learn(ops, d, value, gradient, slope, taken)
-    after = after._replace(line=narrow(ops, line, smooth, slope), idle=idle, floor=floor)
-    again = retry(ops, s, after, value)
-    best = ops.where(again == START, after.line.low.t, 0.0)
-    x = ops.axpy(ops.where(taken, line.t, best), d.direction, s.x)
-    phase = ops.where(taken, onward(ops, p, s, after), again)
-    return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
+    d = s.descent
+    line = tried(ops, d.line, value, ops.dot(gradient, d.direction))
+    onto = ops.where(accepts(line), TAKE_STEP, NARROW)
+    return s.descended(onto, s.x, s.left, d._replace(line=line))
 
 
-def onward(ops: Ops, p: Parameters, s: State, after: Memory) -> Scalar:
+def take(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """x + t d."""
+    d, norm = s.descent, ops.norm(gradient)
+    x = ops.axpy(d.line.t, d.direction, s.x)
+    after = learn(ops, d, value, gradient)
+    return s.descended(onward(ops, p, s, after, norm), x, s.left - 1, after)
+
+
+def onward(ops: Ops, p: Parameters, s: State, after: Memory, norm: Scalar) -> Scalar:
     """Go on from the new x, report after the last step, or see if there is more to gain."""
-    norm, floor = ops.norm(after.gradient), after.floor
     stuck = (after.idle >= TUNING.idle) | (norm <= p.descent.gradient_noise)
-    doubts = ops.where(floor.since >= floor.patience, NOISE_FLOOR, GO)
+    doubts = ops.where(doubtful(ops, p, s, after.floor, norm), NOISE_FLOOR, GO)
     further = ops.where(stuck, GIVE_UP, doubts)
     return ops.where(s.left <= 1, s.report, ops.where(norm <= s.tolerance, GO, further))
 
 
-def retry(ops: Ops, s: State, after: Memory, value: Scalar) -> Scalar:
+def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Try another t; when there have been enough, start anew from the lowest point, or give up."""
-    d, line = s.descent, s.descent.line
-    endless = (line.high.t == inf) & (value < line.low.value)
-    anew = (d.count > 0) | (d.value - after.line.low.value > value_noise(ops, d))
+    d, line = s.descent, narrow(ops, s.descent.line)
+    endless = (d.line.high.t == inf) & (value < d.line.low.value)
+    anew = (d.pairs.count > 0) | (d.value - line.low.value > line.noise)
     ends = ops.where(endless, UNBOUNDED, ops.where(anew, START, GIVE_UP))
-    doubts = ops.where(line.tries + 1 == TUNING.doubt, NOISE_FLOOR, LINE_SEARCH)
-    return ops.where(line.tries + 1 >= TUNING.tries, ends, doubts)
+    doubts = ops.where(line.tries == TUNING.doubt, NOISE_FLOOR, LINE_SEARCH)
+    onto = ops.where(line.tries >= TUNING.tries, ends, doubts)
+    best = ops.where(onto == START, line.low.t, 0.0)
+    floor = d.floor._replace(back=LINE_SEARCH, stiffest=ops.maximum(d.floor.stiffest, d.curvature))
+    x = ops.axpy(best, d.direction, s.x)
+    return s.descended(onto, x, s.left, d._replace(line=line, floor=floor))
 
 
 lbfgs = Part(
@@ -133,6 +138,8 @@ lbfgs = Part(
         START: Phase(iterate, BOTH, start),
         GO: Phase(iterate, NOTHING, turn),
         LINE_SEARCH: Phase(trial, BOTH | TRIAL, attempt),
+        TAKE_STEP: Phase(iterate, NOTHING, take),
+        NARROW: Phase(iterate, NOTHING, again),
         NOISE_FLOOR: Phase(close_by, GRADIENT, measure),
     },
     Settings,

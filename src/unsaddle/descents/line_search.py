@@ -42,45 +42,53 @@ class Line(NamedTuple):
     t: Scalar  # to try next
     low: End  # the best end of the bracket
     high: End  # its other end, at infinity until there is one
+    here: End  # the last trial
     tries: Scalar
     most: Scalar  # the largest t that may be tried
+    noise: Scalar  # what phi is allowed to have
 
 
-NO_LINE = Line(0.0, 0.0, 0.0, End(0.0, 0.0, 0.0), End(inf, inf, 0.0), 0, inf)
+ORIGIN, NO_END = End(0.0, 0.0, 0.0), End(inf, inf, 0.0)
+NO_LINE = Line(0.0, 0.0, 0.0, ORIGIN, NO_END, ORIGIN, 0, inf, 0.0)
 
 
-def along(ops: Ops, value: Scalar, slope: Scalar, t: Scalar, most: Scalar) -> Line:
+def along(
+    ops: Ops, value: Scalar, slope: Scalar, t: Scalar, most: Scalar, noise: Scalar = 0.0
+) -> Line:
     """Begin a search at t, or at the largest t that may be tried."""
-    t = ops.where(t < most, t, most)
-    return Line(value, slope, t, End(0.0, value, slope), End(inf, inf, 0.0), 0, most)
+    t, origin = ops.where(t < most, t, most), End(0.0, value, slope)
+    return Line(value, slope, t, origin, NO_END, origin, 0, most, noise)
 
 
-def without_noise(ops: Ops, line: Line, value: Scalar, slope: Scalar, noise: Scalar) -> Scalar:
-    """phi(t), or its slopes' integral from the bracket's best end where noise hides the change."""
+def tried(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
+    """Take phi and phi' at t in; where noise hides phi's change from the best end, by slopes."""
     integral = line.low.value + (line.t - line.low.t) * (slope + line.low.slope) / 2
-    return ops.where(abs(value - line.low.value) <= noise, integral, value)
+    smooth = ops.where(abs(value - line.low.value) <= line.noise, integral, value)
+    here = End(line.t, smooth, slope)
+    return Line(*line[:5], here, *line[6:])
 
 
-def accepts(line: Line, value: Scalar, slope: Scalar) -> Scalar:
+def accepts(line: Line) -> Scalar:
     """The strong Wolfe conditions; where f still falls at the largest t, the first of them."""
-    enough = value <= line.value + TUNING.armijo * line.t * line.slope
+    t, value, slope = line.here
+    enough = value <= line.value + TUNING.armijo * t * line.slope
     flat = abs(slope) <= -TUNING.curvature * line.slope
-    return enough & (flat | ((line.t >= line.most) & (slope < 0)))
+    return enough & (flat | ((t >= line.most) & (slope < 0)))
 
 
-def narrow(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
+def narrow(ops: Ops, line: Line) -> Line:
     """Replace an end of the bracket by what was found at t, and choose the next t."""
-    here = End(line.t, value, slope)
-    fails = value > line.value + TUNING.armijo * line.t * line.slope
+    here, (t, value, slope) = line.here, line.here
+    fails = value > line.value + TUNING.armijo * t * line.slope
     above = fails | (value >= line.low.value)  # t becomes the high end
-    turns = slope * (line.t - line.low.t) >= 0  # low becomes the high end, t the low one
+    turns = slope * (t - line.low.t) >= 0  # low becomes the high end, t the low one
     low = choose(ops, above, line.low, here)
     high = choose(ops, above, here, choose(ops, turns, line.low, line.high))
     closed = high.t < inf
     far = choose(ops, closed, high, line.low)
     t = ops.where(closed, _inside(ops, low, far), _outside(ops, low, far))
     t = ops.where(t < line.most, t, line.most)
-    return Line(line.value, line.slope, t, low, high, line.tries + 1, line.most)
+    return line._replace(t=t, low=low, high=high, tries=line.tries + 1)
 
 
 def _inside(ops: Ops, low: End, far: End) -> Scalar:

@@ -45,4 +45,4 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
 
 STEP = Phase(iterate, GRADIENT, step, NEW, batch)
 
-psgd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x: Memory(0))
+psgd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x, settings: Memory(0))

@@ -25,4 +25,4 @@ def batch(p: Parameters) -> int:
 
 STEP = Phase(iterate, GRADIENT, step, NEW, batch)
 
-sgd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x: Memory())
+sgd = Part({START: STEP, GO: STEP}, Settings, lambda ops, x, settings: Memory())

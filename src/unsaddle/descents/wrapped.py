@@ -62,7 +62,7 @@ class Settings(NamedTuple):
     block: int  # steps over which it is judged whether the training is stuck; zero: it is not
 
 
-def memory(ops: Ops, x: Vector, inner: Any = None) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None, inner: Any = None) -> Memory:
     """Nothing was seen yet."""
     return Memory(inner, ops.times(0.0, x))
 

@@ -33,7 +33,7 @@ from unsaddle.core.kernel import (
     iterate,
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, UNCERTIFIED
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, UNCERTIFIED
 from unsaddle.escapes import anc
 from unsaddle.escapes.adaptive_recursion import Memory, advance, memory, smoothness_met
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
@@ -105,12 +105,12 @@ def searching(scheme: Scheme) -> Update:
         ratio = resolution.curvature_tol / ops.maximum(smoothness, ops.tiny(bend))
         friction = scheme.friction(ops, ratio)
         after = advance(ops, p, e, smoothness, friction, bend)
-        return s.searched(onward(ops, scheme, after), after)
+        return s.searched(onward(ops, p, scheme, after), after)
 
     return search
 
 
-def onward(ops: Ops, scheme: Scheme, e: Memory) -> Scalar:
+def onward(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
     """Recheck, jump, end undecided, or go on."""
     steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
     decades = ops.log(10 * e.resolution.needed)
@@ -119,7 +119,7 @@ def onward(ops: Ops, scheme: Scheme, e: Memory) -> Scalar:
     goes_on = next_step(ops, e.resolution)
     undecided = ops.where(over, ops.where(missing, UNCERTIFIED, JUMP_BEGIN), goes_on)
     grown = missing & (e.recursion.growth >= e.resolution.needed)
-    return ops.where(grown, first_query(ops, e), ops.where(ripe, JUMP_BEGIN, undecided))
+    return ops.where(grown, first_query(ops, p, e), ops.where(ripe, JUMP_BEGIN, undecided))
 
 
 def _part(scheme: Scheme) -> Part:
@@ -129,7 +129,7 @@ def _part(scheme: Scheme) -> Part:
             BEGIN: Phase(iterate, NOTHING, begin),
             **RADIUS_PHASES,
             FIRST_STEP: Phase(iterate, NOTHING, search),
-            SEARCH: Phase(along(1.0), GRADIENT, search),
+            SEARCH: Phase(along(1.0), GRADIENT | PROBE, search),
             SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, keep_behind(SEARCH)),
             **RECHECK_PHASES,
             SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),

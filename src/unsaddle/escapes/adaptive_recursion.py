@@ -1,7 +1,7 @@
 """What adaptive ANC remembers, and one step of its recursion with the l and the theta of now."""
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import Evidence, of_search
 from unsaddle.core.kernel import Parameters
@@ -40,7 +40,8 @@ class Memory(NamedTuple):
 
     def evidence(self, ops: Ops, x: Vector) -> Evidence:
         """What the search has measured."""
-        return of_search(self, ops, x)._replace(noise=self.probe.noise)
+        found = of_search(self, ops, x)
+        return found._replace(noise=self.probe.noise, growth=self.recursion.growth)
 
     @property
     def gradient(self) -> Vector:
@@ -104,7 +105,7 @@ def at_radius(ops: Ops, recursion: anc.Memory, resolution: Resolution) -> anc.Me
     )
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing known yet."""
     recursion = anc.memory(ops, x)
     probe = Probe(x, x)

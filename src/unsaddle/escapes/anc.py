@@ -16,12 +16,12 @@ Differences from the paper:
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import of_search
 from unsaddle.core.kernel import Parameters, Part, Phase, State, ball, begin_search, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PhaseName
+from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PROBE, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
 from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_t, z_t ~ Unif(B(r')) about x~, zeta = g(x~)."""
     s = begin_search(s)
-    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode)
+    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode, p.products)
     offset = ops.scale(resolution.radius, ball(ops, s))
     first = memory(ops, offset)._replace(
         gradient=ops.retain(gradient),
@@ -115,13 +115,17 @@ def step(
     return Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, resolution, jump), found
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing known yet."""
     return Memory(x, x, x, 1.0, 0, 1.0, 1.0, inf, NO_RESOLUTION, NO_JUMP)
 
 
 anc = Part(
-    {BEGIN: Phase(iterate, NOTHING, begin), SEARCH: Phase(probe, GRADIENT, search), **PHASES},
+    {
+        BEGIN: Phase(iterate, NOTHING, begin),
+        SEARCH: Phase(probe, GRADIENT | PROBE, search),
+        **PHASES,
+    },
     Settings,
     memory,
 )

@@ -6,35 +6,40 @@
    v_k, which shows more than a random direction of what f does where it is stiff.
 3. From then on, at the same point, gamma is raised to four times the error. The event on which the
    certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
-   the search goes on as it is, and costs no gradient more.
+   the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
+   T in its place, it begins anew.
 """
 
 from collections.abc import Callable
 from math import inf, sqrt
 
-from unsaddle.core.kernel import Parameters, State, Update
+from unsaddle.core.kernel import Parameters, State, Update, on_sphere
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
 from unsaddle.core.records import choose
 from unsaddle.core.resolution import vacuous
+from unsaddle.escapes.basis import place
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.noise_level import CLOSE_BY
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD
 from unsaddle.escapes.recurrence import Recurrence, again
 
 DOUBT, RAISE, UNRESOLVED = PhaseName.DOUBT, PhaseName.RAISE, PhaseName.UNRESOLVED
+SEARCH_ANEW = PhaseName.SEARCH_ANEW
 SHORTEN_FIRST = 0.5  # any factor below one
 
 
 def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Measure the error of differences along v_k, or find out if it is noise."""
     e, new = s.escape, s.escape.probe.noise == 0
-    place = ops.where(new, 0, e.steps - 1)
+    last = ops.copy(ops.get_vector(e.basis.vectors, place(ops, e, e.steps - 1)))
+    first = on_sphere(ops, s)
     held = e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2)
     probe = e.probe._replace(held=held, stage=0, unpaired=False, doubted=True)
     probe = probe._replace(radius_factor=SHORTEN_FIRST)
     after = e._replace(
-        direction=ops.copy(ops.get_vector(e.basis.vectors, place)),
+        direction=ops.switch(new, ops.copy(first), last),
+        basis=e.basis._replace(vectors=ops.set_vector(e.basis.vectors, 0, first)),
         probe=probe,
         recurrence=choose(ops, new, Recurrence(), e.recurrence),
         resolution=e.resolution._replace(error=inf),
@@ -54,9 +59,9 @@ def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
         row, share, tiny = e.recurrence, p.escape.enough, ops.tiny(s.x)
         row = again(ops, share, row, resolution, diagonal, offdiagonal, tiny)
         probe = e.probe._replace(error_floor=floor)
-        ahead = ops.copy(ops.get_vector(vectors, row.steps))
+        ahead = ops.copy(ops.get_vector(vectors, place(ops, e, row.steps)))
         after = e._replace(direction=ahead, recurrence=row, resolution=resolution, probe=probe)
         onto = ops.where(vacuous(ops, resolution), UNRESOLVED, onward(ops, s, after))
-        return s.searched(onto, after)
+        return s.searched(ops.where(e.recurrence.refining > 0, SEARCH_ANEW, onto), after)
 
     return update

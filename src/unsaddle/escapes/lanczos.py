@@ -1,8 +1,9 @@
 """Lanczos on gradient differences: the fewest gradients that any Krylov search can do with.
 
-Source: the Lanczos process with full reorthogonalisation. The certificate is Christoffel's: let
-q_j be the orthonormal polynomials of the spectral measure of (H, xi), which the process builds.
-While the lowest Ritz value lies above -gamma, every q_j^2 grows as lambda falls below it, so
+Source: the Lanczos process, reorthogonalised against the vectors that are kept (``basis.py``). The
+certificate is Christoffel's: let q_j be the orthonormal polynomials of the spectral measure of
+(H, xi), which the process builds. While the lowest Ritz value lies above -gamma, every q_j^2 grows
+as lambda falls below it, so
 
     lambda_min <= -gamma   implies   <u, xi>^2 <= 1/K,      K = sum_{j <= k} q_j(-gamma)^2,
 
@@ -17,8 +18,10 @@ Choices, beside those of ``probe_radius.py``:
    jump is tried first: the claim is made if it does not pay.
 3. V'HV of an exact H is tridiagonal and symmetric. Whatever else is found there is error, and four
    times its norm must stay below gamma; else see ``doubt.py``.
-4. Before a claim is made it is checked along the Ritz vector, in ``recheck.py``.
-5. When the memory is full and nothing is decided, it ends undecided.
+4. Before a claim is made it is checked along the Ritz vector, in ``recheck.py``; where not all of
+   the basis was kept, along the vector that ``lowest.py`` gives.
+5. n steps prove only where all of the basis was kept. Where T is full and nothing is decided, the
+   search ends undecided.
 """
 
 from math import inf
@@ -34,24 +37,18 @@ from unsaddle.core.kernel import (
     probing,
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROVE, PhaseName
+from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, PROVE, PhaseName
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
+from unsaddle.escapes.basis import error_of, extended, full, keeps_all, orthogonal
 from unsaddle.escapes.doubt import DOUBT, RAISE, doubt, raising
-from unsaddle.escapes.krylov import Memory, Settings, error_of, extended, memory, orthogonal, places
+from unsaddle.escapes.krylov import Memory, Settings, memory
+from unsaddle.escapes.lowest import REFINE, RITZ_VECTOR, conjugate, refine, refined, ritz_vector
 from unsaddle.escapes.probe import SEARCH, at_new_point, difference, next_step
 from unsaddle.escapes.probe_radius import FIRST_STEP, RADIUS_PHASES, first
-from unsaddle.escapes.recheck import (
-    DIP,
-    LOWEST,
-    LOWEST_CLOSE,
-    RECHECK_PHASES,
-    SEARCH_ANEW,
-    can_look_close,
-    first_query,
-)
+from unsaddle.escapes.recheck import DIP, RECHECK_PHASES, SEARCH_ANEW
 from unsaddle.escapes.recurrence import Recurrence, carry_on
 
-RITZ_VECTOR, UNRESOLVED = PhaseName.RITZ_VECTOR, PhaseName.UNRESOLVED
+UNRESOLVED = PhaseName.UNRESOLVED
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -78,7 +75,7 @@ def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """beta_{k+1} v_{k+1} = H v_k - alpha_k v_k - beta_k v_{k-1}, and what the new row shows."""
-    e = s.escape
+    e = s.escape if keeps_all(ops, s.escape) else conjugate(ops, s.escape)
     w = difference(ops, e, gradient)  # H v_k
     alpha = ops.dot(e.direction, w)
     w, along = orthogonal(ops, e, w)
@@ -93,34 +90,22 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 
 def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     """On to a claim, to a jump, to another radius or gamma, or on as before."""
-    n, row, missing = ops.size(s.x), e.recurrence, e.found == inf
-    grown = (row.growth >= e.resolution.needed) | (e.steps >= n)
+    n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
+    grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
     clear = 4 * row.off_tridiagonal <= e.resolution.curvature_tol
     doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
-    over = e.steps >= places(n)
-    ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, over)
-    claims = ops.where(clear, RITZ_VECTOR, doubts)
-    found = ops.where(clear | (row.dip < 0), RITZ_VECTOR, doubts)  # else it may be error
+    ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, full(ops, e))
+    lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
+    claims = ops.where(clear, lowest, doubts)
+    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
+    over = e.steps >= len(e.basis.diagonal)
     undecided = ops.where(over, PROVE, next_step(ops, e.resolution))
     measured = (e.probe.noise > 0) | e.probe.unpaired
     early = measured & ops.where(clear | e.probe.doubted, False, True)
     onto = ops.where(ripe, found, ops.where(early, DOUBT, undecided))
     onto = ops.where(missing & grown, claims, onto)
+    onto = ops.where(row.refining > 0, refined(ops, e), onto)
     return ops.where(row.beta < inf, onto, UNRESOLVED)  # differences that overflow show nothing
-
-
-def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """u = V y, where y is the lowest eigenvector of T; H u = theta u + beta y_k v_{k+1}."""
-    e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis
-    curvature, weights = ops.ritz(diagonal, offdiagonal, e.steps)
-    v = ops.combine(vectors, e.steps, weights)
-    u, rest = ops.scale(1 / ops.norm(v), v), ops.get_scalar(weights, e.steps - 1)
-    bend = ops.axpy(e.recurrence.beta * rest, e.direction, ops.times(curvature, u))
-    stage = ops.where(can_look_close(e), LOWEST_CLOSE, LOWEST)
-    probe = e.probe._replace(kept=bend, stage=stage)
-    found = e._replace(direction=u, curvature=curvature, probe=probe)
-    onto = ops.where(e.found < inf, JUMP_BEGIN, first_query(ops, e))
-    return s._replace(escape=found, phase=onto)
 
 
 lanczos = Part(
@@ -128,10 +113,11 @@ lanczos = Part(
         BEGIN: Phase(iterate, NOTHING, begin),
         **RADIUS_PHASES,
         FIRST_STEP: Phase(iterate, NOTHING, search),
-        SEARCH: Phase(probing(1.0), GRADIENT, search),
+        SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         DOUBT: Phase(iterate, NOTHING, doubt),
         RAISE: Phase(iterate, NOTHING, raising(onward)),
         RITZ_VECTOR: Phase(iterate, NOTHING, ritz_vector),
+        REFINE: Phase(iterate, NOTHING, refine),
         **RECHECK_PHASES,
         SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
         DIP: Phase(iterate, NOTHING, go_to(JUMP_BEGIN)),

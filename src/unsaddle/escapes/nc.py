@@ -27,7 +27,7 @@ from unsaddle.core.kernel import (
     probing,
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PhaseName
+from unsaddle.core.phases import BEGIN, CERTIFIED, GRADIENT, NOTHING, PROBE, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
 from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP, PHASES, Jump
 
@@ -73,7 +73,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         steps=0,
         growth=1.0,
         curvature=inf,
-        resolution=finest_resolution(ops, p.escape, s.x, gradient, s.episode),
+        resolution=finest_resolution(ops, p.escape, s.x, gradient, s.episode, p.products),
         jump=NO_JUMP,
     )
     return s.searched(SEARCH, search)
@@ -100,9 +100,9 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 nc = Part(
     {
         BEGIN: Phase(iterate, NOTHING, begin),
-        SEARCH: Phase(probing(1.0), GRADIENT, search),
+        SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         **PHASES,
     },
     Settings,
-    lambda ops, x: Memory(x, x, 0, 1.0, inf, NO_RESOLUTION, NO_JUMP),
+    lambda ops, x, settings: Memory(x, x, 0, 1.0, inf, NO_RESOLUTION, NO_JUMP),
 )

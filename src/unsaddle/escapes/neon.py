@@ -15,7 +15,7 @@ Differences from the source:
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import of_search
 from unsaddle.core.kernel import Parameters, Part, Phase, State, begin_search, iterate
@@ -121,7 +121,7 @@ def step(ops: Ops, p: Parameters, s: State) -> State:
     )
 
 
-def memory(ops: Ops, x: Vector) -> Memory:
+def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing known yet."""
     return Memory(*(ops.times(0.0, x) for _ in range(5)))
 

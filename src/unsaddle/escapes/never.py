@@ -12,4 +12,4 @@ class Memory(NamedTuple):
     evidence = no_evidence
 
 
-never = Part({}, NoSettings, lambda ops, x: Memory())
+never = Part({}, NoSettings, lambda ops, x, settings: Memory())

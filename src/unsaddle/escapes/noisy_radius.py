@@ -114,12 +114,13 @@ def next_radius(
 
 
 def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep the radius and the sides for the rest of the run, and search with them."""
+    """Keep the radius, the sides and the noise for the rest of the run, and search with them."""
     probe = s.escape.probe._replace(stage=0)
     resolution = as_chosen(ops, p, s, probe)
     after = s.escape._replace(probe=probe, resolution=resolution)
     begins = ops.where(s.escape.steps > 0, SEARCH_ANEW, next_step(ops, resolution))
-    return s.searched(ops.where(vacuous(ops, resolution), UNRESOLVED, begins), after)
+    onto = ops.where(vacuous(ops, resolution), UNRESOLVED, begins)
+    return s._replace(escape=after, phase=onto, noise=probe.noise)
 
 
 NOISY_PHASES = {

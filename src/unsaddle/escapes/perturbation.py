@@ -66,5 +66,5 @@ def energy_test(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
 perturbation = Part(
     {BEGIN: Phase(iterate, VALUE, begin), ENERGY_TEST: Phase(iterate, VALUE, energy_test)},
     Settings,
-    lambda ops, x: Memory(x, 0.0),
+    lambda ops, x, settings: Memory(x, 0.0),
 )

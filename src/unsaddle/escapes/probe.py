@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters, Phase, State, Update, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, PhaseName
-from unsaddle.core.resolution import Resolution
+from unsaddle.core.resolution import Resolution, at_noise_floor
 
 SEARCH, SEARCH_BEHIND = PhaseName.SEARCH, PhaseName.SEARCH_BEHIND
 
@@ -40,6 +40,14 @@ def at_new_point(ops: Ops, p: Parameters, probe: Probe) -> Probe:
     """What still holds at another point: the noise, and r if gamma is given; else r is a guess."""
     guess = ops.where(p.escape.curvature_tol > 0, probe.radius, -abs(probe.radius))
     return probe._replace(radius=guess, error_floor=0.0, doubted=False)
+
+
+def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
+    """The noise as declared or measured, also by a descent that came down to it."""
+    stuck = s.stalled & at_noise_floor(ops.norm(gradient), s.noise)
+    known = ops.maximum(s.escape.probe.noise, p.escape.gradient_noise)
+    known = ops.where(stuck, ops.maximum(known, s.noise), known)
+    return ops.where(p.products, 0.0, known)
 
 
 def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vector:

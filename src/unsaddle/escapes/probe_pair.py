@@ -36,8 +36,9 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     short = ops.add(e.probe.kept, -1.0, e.gradient)
     met, changing = s.descent.constants_met()
     over_r = ops.norm(bend) / r
-    second = ops.where(e.probe.unpaired, 0.0, ops.norm(ops.add(bend, -2.0, short)))
-    change = ops.where(e.probe.unpaired, changing, 4 * second / ops.maximum(r * r, ops.tiny(s.x)))
+    alone = e.probe.unpaired | p.products  # without a probe over r/2
+    second = ops.where(alone, 0.0, ops.norm(ops.add(bend, -2.0, short)))
+    change = ops.where(alone, changing, 4 * second / ops.maximum(r * r, ops.tiny(s.x)))
     rho = ops.maximum(c.hessian_lipschitz, change)
     asked = target(ops, p, over_r, rho, changing)
     least = ops.where(over_r == 0, 2 * p.tolerance / r, e.probe.error_floor)
@@ -52,9 +53,11 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
         curvature_tol=ops.maximum(asked, least),
         failure_probability=c.failure_probability,
         unit=ops.maximum(ops.roundoff(s.x), c.unit),
+        products=p.products,
     )
-    half = ops.where(e.probe.unpaired, over_r, 2 * ops.norm(short) / r)
-    return View(resolution._replace(asked=asked), over_r, half, rho * r / 2, change)
+    half = ops.where(alone, over_r, 2 * ops.norm(short) / r)
+    bending = ops.where(p.products, 0.0, rho * r / 2)
+    return View(resolution._replace(asked=asked), over_r, half, bending, change)
 
 
 def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scalar) -> Scalar:

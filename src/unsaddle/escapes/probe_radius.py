@@ -25,20 +25,21 @@ on, as V'HV ceases to be symmetric (``doubt.py``), and are measured along the Ri
 anything is claimed (``recheck.py``).
 
 Where the noise is known, ``noisy_radius.py`` chooses r; it is kept, as is what a recheck chose.
+Where products are exact there is nothing to choose: one of them tells l, and the search begins.
 """
 
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
-from unsaddle.core.kernel import Parameters, Phase, State, probing
+from unsaddle.core.kernel import Parameters, Phase, State, on_sphere, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import GRADIENT, PhaseName
+from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
 from unsaddle.core.records import choose
-from unsaddle.core.resolution import NO_RESOLUTION, Resolution, vacuous
+from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_products, vacuous
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
-from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, next_step
+from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
 FIRST_STEP = PhaseName.FIRST_STEP
@@ -73,26 +74,24 @@ def first(
 ) -> tuple[Vector, Probe, Resolution, Scalar]:
     """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
     c, probe = p.escape, s.escape.probe
-    noise = ops.maximum(probe.noise, c.gradient_noise)
+    noise = known_noise(ops, p, s, gradient)
     known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
     trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
     unpaired = known_change & trusted if lanczos else False
-    probe = probe._replace(
-        behind=gradient, noise=noise, radius_factor=1.0, stage=0, unpaired=unpaired
-    )
+    probe = probe._replace(behind=gradient, noise=noise, radius_factor=1.0, stage=0)
+    probe = probe._replace(unpaired=unpaired, doubted=probe.doubted | p.products)
     unit = ops.maximum(ops.roundoff(s.x), c.unit)
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
-    guess = probe.radius < 0
-    small = ops.where(guess, -probe.radius, small)
+    guess, small = probe.radius < 0, ops.where(probe.radius < 0, -probe.radius, small)
     small = ops.where(c.probe_radius > 0, c.probe_radius, small)
+    small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
     known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
-    pair = ops.where(unpaired, WHOLE_RADIUS, HALF_RADIUS)
+    pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)
     searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
     onward = ops.where(probe.radius > 0, goes_on, searches)
-    xi = ops.noise(s.x, s.seed, s.episode)
     resolution = choose(ops, probe.radius > 0, known, unknown)
-    return ops.scale(1 / ops.norm(xi), xi), probe, resolution, onward
+    return on_sphere(ops, s), probe, resolution, onward
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -121,7 +120,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
     """Measure the noise, probe again, search, or end unresolved."""
     coarse = p.escape.unit + p.escape.probe_radius > 0
-    unresolved = (pair.nothing & coarse) | astray(ops, p, view)
+    unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | astray(ops, p, view)
     ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
     return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
 
@@ -134,7 +133,8 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     back = bent & (error >= before) & (4 * before <= e.resolution.asked)
     as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
     noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
-    factor = ops.where(nothing, TUNING.longer, ops.where(bent, shorter, 0.0))
+    longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
+    factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))
     ratio = error / ops.maximum(before, ops.tiny(e.gradient))
     same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
     return Judged(nothing, noisy, same, back, ops.where(noisy, 0.0, factor))
@@ -142,7 +142,7 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
 
 RADIUS_PHASES = {
     HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
-    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT, whole),
+    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole),
     CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
     SEARCH_BEHIND: LOOK_BEHIND,
     **NOISY_PHASES,

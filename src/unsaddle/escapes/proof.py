@@ -4,7 +4,8 @@ Where the search has found curvature below -gamma/2 it measures it once more fro
 
     e'He = <e, g(x~ + r e) - g(x~ - r e)>/(2 r),
 
-where a third derivative cancels, and ends: at most two gradients more than the search itself. The
+where a third derivative cancels, and ends: at most two gradients more than the search itself, and
+none where products are exact. The
 claim is made where there is only a dip, which does not contradict it. ``certify`` is such a search.
 """
 
@@ -23,7 +24,8 @@ CERTIFY_DIP = Phase(iterate, NOTHING, go_to(CERTIFIED))  # a dip does not contra
 def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Measure again what is below -gamma/2 by more than its error."""
     shown = s.escape.resolution.shows(s.escape.curvature)
-    return s.searched(ops.where(shown, CENTRAL_AHEAD, UNCERTIFIED), s.escape)
+    again = ops.where(p.products, NEGATIVE_CURVATURE, CENTRAL_AHEAD)
+    return s.searched(ops.where(shown, again, UNCERTIFIED), s.escape)
 
 
 def difference(ops: Ops, s: State, gradient: Vector) -> Scalar:
@@ -63,12 +65,6 @@ def without_jump(search: Part) -> Part:
         CENTRAL_BEHIND: Phase(probing(-1.0), GRADIENT, measure_behind),
     }
     return search._replace(phases=phases)
-
-
-def yielding(search: Part) -> Part:
-    """Give a proof that hands over to the escape before it where its memory is full."""
-    full = Phase(iterate, NOTHING, go_to(PhaseName.GIVE_UP))
-    return search._replace(phases={**search.phases, PROVE: full})
 
 
 proof = without_jump(adaptive_anc)

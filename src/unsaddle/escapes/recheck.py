@@ -11,9 +11,10 @@ r/2, which tells the error of a difference over r:
 Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T y = theta y
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
-Four times that error must stay below gamma, or it must be what noise can do: at most four times
-what noise adds to it. Otherwise the search begins anew over a shorter r, such that bending and
-noise are in balance; where noise may be all, gamma is raised to four errors instead.
+Four times that error must stay below gamma, or it must be at most four times what noise adds to it.
+Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If it is
+not, the search begins anew over a shorter r, such that bending and noise are in balance; where
+noise may be all, gamma is raised to four errors instead.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -24,11 +25,13 @@ stage   along                      over
 ======  =========================  ===========================
 """
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import At, Parameters, Phase, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import CERTIFIED, GRADIENT, PhaseName
+from unsaddle.escapes.noise_level import RECHECK_CLOSE, after_recheck, close_by
 from unsaddle.escapes.probe import Probe, difference, keep_behind
 
 RECHECK, RECHECK_BEHIND = PhaseName.RECHECK, PhaseName.RECHECK_BEHIND
@@ -48,9 +51,11 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
-def first_query(ops: Ops, e: Any) -> Scalar:
-    """The phase in which a stage begins."""
-    return ops.where(e.resolution.sides > 1, RECHECK_BEHIND, RECHECK)
+def first_query(ops: Ops, p: Parameters, e: Any) -> Scalar:
+    """The phase in which a stage begins; products that are exact have nothing to recheck."""
+    claim = ops.where(e.curvature < -4 * e.largest_error(ops), DIP, CERTIFIED)
+    stage = ops.where(e.resolution.sides > 1, RECHECK_BEHIND, RECHECK)
+    return ops.where(p.products, claim, stage)
 
 
 def share_of_radius(ops: Ops, e: Any) -> Scalar:
@@ -60,8 +65,7 @@ def share_of_radius(ops: Ops, e: Any) -> Scalar:
 
 
 def can_look_close(e: Any) -> Scalar:
-    """Say whether noise, which counts for more over a shorter distance, does not hide gamma."""
-    # over r/16 noise counts sixteen times
+    """Say whether noise does not hide gamma over r/16, where it counts sixteen times."""
     rounding = 16 * noise_of(e) <= TUNING.close * e.resolution.curvature_tol
     return rounding & (e.probe.noise == 0) & (e.resolution.sides == 1)
 
@@ -86,8 +90,8 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     error = ops.where(share < 1, off, 0.0)
     straight = error <= ops.maximum(e.resolution.curvature_tol / 4, 4 * noise_of(e))
     claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
-    passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, e))
-    finer, failed = refined(ops, e, error)
+    passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
+    finer, failed = refined(ops, e, error, share)
     probe = choose_scalars(ops, straight, e.probe, finer)
     probe = probe._replace(kept=bend, stage=e.probe.stage + 1)
     return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
@@ -113,7 +117,7 @@ def noise_of(e: Any) -> Scalar:
     return 2 * e.resolution.noise / (e.resolution.sides * e.resolution.radius)
 
 
-def refined(ops: Ops, e: Any, error: Scalar) -> tuple[Probe, Scalar]:
+def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Scalar]:
     """Choose a shorter radius for the rest of the run, or a larger gamma if that gains little."""
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
     share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
@@ -125,20 +129,21 @@ def refined(ops: Ops, e: Any, error: Scalar) -> tuple[Probe, Scalar]:
         bending=error * share**resolution.sides,
         sides=resolution.sides,
         error_floor=ops.where(anew, e.probe.error_floor, 4 * error),
+        held=error * queried * resolution.radius / sqrt(2),
     )
-    return probe, ops.where(anew, SEARCH_ANEW, RAISE)
+    shorter = ops.where(e.probe.noise > 0, SEARCH_ANEW, RECHECK_CLOSE)
+    return probe, ops.where(anew, shorter, RAISE)
 
 
 def choose_scalars(ops: Ops, condition: Scalar, one: Probe, other: Probe) -> Probe:
     """Give one or the other, which have the same vectors."""
-    fields = ("radius", "bending", "sides", "error_floor")
-    picked = {
-        name: ops.where(condition, getattr(one, name), getattr(other, name)) for name in fields
-    }
-    return one._replace(**picked)
+    fields = ("radius", "bending", "sides", "error_floor", "held")
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in fields)
+    return one._replace(**{name: ops.where(condition, a, b) for name, a, b in pairs})
 
 
 RECHECK_PHASES = {
     RECHECK_BEHIND: Phase(looking(-1.0), GRADIENT, keep_behind(RECHECK)),
     RECHECK: Phase(looking(1.0), GRADIENT, recheck),
+    RECHECK_CLOSE: Phase(close_by, GRADIENT, after_recheck),
 }

@@ -25,6 +25,8 @@ class Recurrence(NamedTuple):
     steps: Scalar = 0  # k - 1
     found: Scalar = inf  # after how many steps curvature enough was found
     off_tridiagonal: Scalar = 0.0  # largest measured error of H v: what T should not have shown
+    refining: Scalar = 0  # steps of the search whose lowest direction is sought, in ``lowest.py``
+    largest: Scalar = 0.0  # curvature that search has met
 
 
 def carry_on(
@@ -54,6 +56,8 @@ def carry_on(
         steps=row.steps + 1,
         found=found,
         off_tridiagonal=row.off_tridiagonal,
+        refining=row.refining,
+        largest=row.largest,
     )
 
 

@@ -127,5 +127,5 @@ snc = Part(
         **PHASES,
     },
     Settings,
-    lambda ops, x: Memory(ops.times(0.0, x), ops.times(0.0, x)),
+    lambda ops, x, settings: Memory(ops.times(0.0, x), ops.times(0.0, x)),
 )

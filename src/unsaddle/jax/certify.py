@@ -32,6 +32,7 @@ def certify(
     hessian_lipschitz: float | None = None,  # rho
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    hessp: bool = False,
 ) -> Verdict:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -49,6 +50,8 @@ def certify(
         gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
             not given.
         probe_radius: Distance over which gradients are differenced; chosen if not given.
+        hessp: Whether to take exact products with the Hessian, derivatives of grad by forward
+            mode, in place of differences.
 
     Returns:
         The verdict; ``.certificate()`` gives it in words.
@@ -56,7 +59,7 @@ def certify(
     return find_negative_curvature(
         grad, x, args, "anc", curvature_tol, failure_probability, seed, max_gradients,
         smoothness=smoothness, hessian_lipschitz=hessian_lipschitz,
-        gradient_noise=gradient_noise, probe_radius=probe_radius,
+        gradient_noise=gradient_noise, probe_radius=probe_radius, hessp=hessp,
     )  # fmt: skip
 
 
@@ -75,6 +78,7 @@ def find_negative_curvature(
     hessian_lipschitz: float | None = None,  # rho
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    hessp: bool = False,
 ) -> Verdict:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -93,6 +97,8 @@ def find_negative_curvature(
         gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
             not given.
         probe_radius: Distance over which gradients are differenced; chosen if not given.
+        hessp: Whether to take exact products with the Hessian, derivatives of grad by forward
+            mode, in place of differences.
 
     Returns:
         The verdict, with ``direction`` where negative curvature was found.
@@ -107,17 +113,19 @@ def find_negative_curvature(
     )
     x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
     search(method, ops.size(x), **words)  # complain now, not when tracing
-    claim = method, tuple(words.items()), inputs.on_one_device(x)
+    exact = inputs.switch("hessp", hessp)
+    claim = method, tuple(words.items()), exact, inputs.on_one_device()
     grad = inputs.function(grad, "grad")
     return _find(grad, *claim, x, inputs.several(args), inputs.whole(seed), limit)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
 def _find(
-    grad: Callable[..., Tree], method: str, words: Any, packs: bool, x: Tree, args: Any, seed: Any,
-    limit: Any,
+    grad: Callable[..., Tree], method: str, words: Any, exact: bool, packs: bool, x: Tree,
+    args: Any, seed: Any, limit: Any,
 ) -> Verdict:  # fmt: skip
     solver, parameters = search(method, ops.size(x), **dict(words))
+    parameters = parameters._replace(products=exact)
     start, pack, unpack = inputs.packed(x, packs)
 
     def gradient(point: Tree) -> Tree:
@@ -126,6 +134,6 @@ def _find(
     phases = {code: phase for code, phase in solver.phases.items() if code >= PhaseName.GIVE_UP}
     state = first_state(solver, parameters, start, seed, PROVE)
     ran = Run(phases, parameters, Oracle(gradient=gradient), limit).drive(rest(state))
-    claim = evidence.read(ops, parameters, ran.state, ran.gradients)
+    claim = evidence.read(ops, parameters, ran.state, ran.gradients, ran.products)
     phase = jnp.where(ran.finite, claim.phase, START)
     return Verdict(*claim._replace(phase=phase, direction=unpack(claim.direction)))

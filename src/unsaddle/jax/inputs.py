@@ -43,10 +43,9 @@ def _floats(leaf: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
 
 
-def on_one_device(x: Tree) -> bool:
-    """Say whether all leaves are whole; under ``jit`` nobody knows, and few are not."""
-    known = [leaf for leaf in jax.tree.leaves(x) if not isinstance(leaf, Tracer)]
-    return all(len(leaf.sharding.device_set) == 1 for leaf in known)
+def on_one_device() -> bool:
+    """Say whether there is one device only: else noise is drawn alike, spread over them or not."""
+    return jax.device_count() == 1
 
 
 def packed(x: Tree, packs: bool) -> tuple[Tree, Callable[[Tree], Tree], Callable[[Tree], Tree]]:
@@ -146,3 +145,13 @@ def rows_of(data: Tree, given: Mapping[str, Any]) -> int:
             f"pass a batch of at most {rows}"
         )
     return rows
+
+
+def switch(name: str, value: Any) -> bool:
+    """Check what is on or off: JAX differentiates by itself, and needs no function for it."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{name} must be True or False, got {type(value).__name__}: JAX makes the products "
+            f"itself, pass {name}=True"
+        )
+    return value

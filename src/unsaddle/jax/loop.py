@@ -22,7 +22,7 @@ from jax.extend.core import jaxpr_as_fun
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.outcome import ENDS, STATUS, Outcome
-from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROOF, PROVE, SAME, TRIAL, VALUE
+from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROBE, PROOF, PROVE, SAME, TRIAL, VALUE
 from unsaddle.jax.inputs import LARGEST, Tree
 from unsaddle.jax.ops import ops
 
@@ -42,6 +42,8 @@ class Carry(NamedTuple):
     gradients: Any
     began: Any  # how many gradients there were when the last search began
     finite: Any  # whether all answers were
+    products: Any  # how many there were, with the Hessian
+    began_products: Any  # and when the last search began
 
 
 def unasked(*given: Any) -> Any:
@@ -73,7 +75,7 @@ class Run:
         """Take the phases, what they work with, and how many gradients there may be."""
         self.phases, self.p, self.oracle, self.limit = phases, p, oracle, limit
         asking = {code: it for code, it in phases.items() if it.needs}
-        queries = _grouped(asking, lambda it: (it.needs & GRADIENT, self.cost(it)))
+        queries = _grouped(asking, lambda it: (it.needs & GRADIENT, self.exact(it), self.cost(it)))
         moves = _grouped(phases, lambda it: (it.update, it.needs & TRIAL))
         self.queries = {-k: group for k, group in enumerate(queries, 1)}
         self.moves = dict(enumerate(moves, 1))
@@ -86,6 +88,10 @@ class Run:
         if not phase.needs & GRADIENT:
             return 0
         return phase.size(self.p) if self.oracle.draw else 1
+
+    def exact(self, phase: Phase) -> bool:
+        """Say whether a phase is answered by a product with the Hessian."""
+        return bool(self.p.products and phase.needs & PROBE)
 
     def drive(self, carry: Carry) -> Carry:
         """Run phases until one that is not among them is due, or something is wrong."""
@@ -100,19 +106,29 @@ class Run:
 
     def turned(self, carry: Carry) -> Carry:
         """Say what is due next; nothing after an answer that was not finite, or without means."""
-        affordable = carry.gradients <= self.limit - look_up(self.costs, carry.state.phase)
+        spent = carry.gradients + carry.products
+        affordable = spent <= self.limit - look_up(self.costs, carry.state.phase)
         due = look_up({**self.takes, **self.asks}, carry.state.phase)
         return carry._replace(due=jnp.where(carry.finite & affordable, due, 0))
 
     def point(self, state: State) -> Tree:
-        """Give the point at which the phase that is due wants its answer, or x."""
+        """Give the point at which the phase that is due wants its answer, or x; of a product, d."""
         away = {code: it for code, it in self.phases.items() if it.needs and it.at is not iterate}
-        groups = _grouped(away, lambda it: it.at)
+        groups = _grouped(away, lambda it: (it.at, self.exact(it)))
         if not groups:
             return state.x
         numbers = {code: k for k, group in enumerate(groups, 1) for code in group}
-        places = [partial(at, ops, self.p) for at in (iterate, *(_first(it).at for it in groups))]
+        places = [partial(iterate, ops, self.p), *(self.place(_first(it)) for it in groups)]
         return jax.lax.switch(look_up(numbers, state.phase), places, state)
+
+    def place(self, phase: Phase) -> Callable[[State], Tree]:
+        """Give the point of a phase; of a product d, which is the point at x = 0."""
+
+        def at(state: State) -> Tree:
+            still = state._replace(x=ops.times(0.0, state.x)) if self.exact(phase) else state
+            return phase.at(ops, self.p, still)
+
+        return at
 
     def answer(self, group: Phases, now: tuple[Carry, Tree]) -> tuple[Carry, Tree]:
         """Answer one of these phases at a point; what is not asked for is the latest answer."""
@@ -124,6 +140,9 @@ class Run:
             gradient = oracle.gradient(
                 point, oracle.draw(carry.state.seed, first, self.cost(phase))
             )
+        elif self.exact(phase):
+            here, product = jax.jvp(oracle.gradient, (carry.state.x,), (point,))
+            gradient = ops.add(here, 1.0, product)
         elif not phase.needs & GRADIENT:
             value = oracle.value(point)
         elif any(asked.values()):
@@ -136,7 +155,8 @@ class Run:
             gradient=gradient,
             due=within({code: self.takes[code] for code in group}, code),
             values=carry.values + within(asked, code),
-            gradients=carry.gradients + self.cost(phase),
+            gradients=carry.gradients + (0 if self.exact(phase) else self.cost(phase)),
+            products=carry.products + self.exact(phase),
         )
         return cast((told, point), now)
 
@@ -149,15 +169,14 @@ class Run:
         """Let phases move until a query is due: those of the descent, and if need be the others."""
         own = {k: group for k, group in self.moves.items() if min(group) < BEGIN}
         loud = {k: group for k, group in own.items() if _first(group).needs}
+        silent = {k: group for k, group in own.items() if k not in loud}
         others = {k: group for k, group in self.moves.items() if k not in own}
         turn = partial(loop, lambda now: now.due == TURN, self.turned)
-        carry = self.passed(
-            {k: own[k] for k in own if k not in loud}, turn(self.passed(loud, carry))
-        )
-        if others:
-            due = lambda now: reduce(or_, (now.due == k for k in others))  # noqa: E731
-            carry = loop(due, partial(self.passed, others), carry)
-        return turn(carry)
+        carry = turn(self.passed(loud, carry))
+        for moves in filter(None, (silent, others)):
+            due = lambda now, moves=moves: reduce(or_, (now.due == k for k in moves))  # noqa: E731
+            carry = loop(due, lambda now, moves=moves: turn(self.passed(moves, now)), carry)
+        return carry
 
     def passed(self, moves: Mapping[int, Phases], carry: Carry) -> Carry:
         """Come by groups of phases, and let the one that is due move."""
@@ -170,11 +189,12 @@ class Run:
         phase, state, code = _first(group), now.state, now.state.phase
         value, gradient, finite = received(group, state, now.value, now.gradient)
         new = within({c: it.size(self.p) * (it.sample == NEW) for c, it in group.items()}, code)
-        began = now.began
+        began, began_products = now.began, now.began_products
         if {*group} & {BEGIN, PROVE}:
             begins = within({c: c in (BEGIN, PROVE) for c in group}, code)
             cost = within({c: self.costs[c] for c in group}, code)
             began = jnp.where(begins, now.gradients - cost, began)
+            began_products = jnp.where(begins, now.products, began_products)
         state = state._replace(drawn=state.drawn + new)
         after = phase.update(ops, self.p, state, value, gradient)
         told = now._replace(
@@ -182,6 +202,7 @@ class Run:
             value=value,
             gradient=gradient,
             began=began,
+            began_products=began_products,
             finite=now.finite & finite,
             due=jnp.array(TURN),
         )
@@ -277,7 +298,8 @@ def first_state(
 def rest(state: State) -> Carry:
     """Give what a loop carries at first."""
     nan, zero = jnp.full_like(state.tolerance, jnp.nan), jnp.array(0)
-    return Carry(state, nan, ops.times(0.0, state.x), zero, zero, zero, zero, jnp.array(True))
+    gradient, counts = ops.times(0.0, state.x), (zero, zero, zero, zero)
+    return Carry(state, nan, gradient, *counts, jnp.array(True), zero, zero)
 
 
 def cast(tree: Any, like: Any) -> Any:

@@ -1,5 +1,6 @@
 """``minimize`` and ``minimize_many`` as pure functions on pytrees."""
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Unpack
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
@@ -27,6 +29,7 @@ def minimize(
     method: str = "auto",
     seed: Any = 0,
     max_gradients: Any = None,
+    hessp: bool = False,
     **given: Unpack[Given],
 ) -> Solution:
     """Find a point with a small gradient and no negative curvature to speak of.
@@ -38,6 +41,8 @@ def minimize(
         method: A name from ``unsaddle methods``; "auto" needs no constants.
         seed: All randomness is a function of it; may be traced.
         max_gradients: The run stops before it takes more gradients than this; may be traced.
+        hessp: Whether searches take exact products with the Hessian, by forward-over-reverse, in
+            place of differences; each costs two to three gradients, and counts as one.
         **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
             hyperparameters of the method, in place of the paper's; all of them are compiled in.
 
@@ -47,9 +52,13 @@ def minimize(
     """
     x0 = inputs.tree(x0, "x0")
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
+    parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
-    settings = inputs.function(fun), method, parameters, inputs.on_one_device(x0)
-    return _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device()
+    solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
+        log.info("%s: %s", solution.outcome.name.lower(), solution.verdict.certificate())
+    return solution
 
 
 @spelled()
@@ -99,7 +108,7 @@ def minimize_many(
     one = jax.tree.map(lambda u: u[0], starts)
     parameters = _parameters(method, one, given, minimize_many, messages.MANY)
     limit = inputs.most("max_gradients", max_gradients)
-    settings = inputs.function(fun), method, parameters, inputs.on_one_device(starts)
+    settings = inputs.function(fun), method, parameters, inputs.on_one_device()
     return _solve_many(*settings, starts, inputs.several(args), seeds, limit)
 
 
@@ -111,6 +120,7 @@ def _parameters(
     elsewhere: Mapping[str, str],
 ) -> Parameters:
     """Give the parameters of a method that takes the function itself."""
+    find(method)
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a function that is known from samples only: "
@@ -124,7 +134,7 @@ def _solve(
     fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
     seed: Any, limit: Any,
 ) -> Solution:  # fmt: skip
-    solver = find(method).solver_for(ops.size(x0))
+    solver = find(method).solver
     start, _, unpack = inputs.packed(x0, packs)
     state = first_state(solver, parameters, start, seed)
 
@@ -137,7 +147,8 @@ def _solve(
     here, there = jax.lax.map(value, jax.tree.map(lambda *u: jnp.stack(u), x, start))
     ended = ran.finite & (ran.state.phase < 0)
     keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
-    claim = evidence.read(ops, parameters, ran.state, ran.gradients - ran.began)
+    searched = ran.gradients - ran.began, ran.products - ran.began_products
+    claim = evidence.read(ops, parameters, ran.state, *searched)
     claim = claim._replace(direction=unpack(claim.direction))
     return Solution(
         x=unpack(ops.switch(keep, x, start)),
@@ -146,6 +157,7 @@ def _solve(
         verdict=Verdict(*claim),
         values=ran.values + 2,
         gradients=ran.gradients,
+        products=ran.products,
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import jax
 import jax.custom_batching
 import jax.numpy as jnp
+from jax.core import Tracer
+from jax.sharding import NamedSharding, PartitionSpec
 
 from unsaddle.core.ops import OWN_STREAM, Operations
 
@@ -16,6 +18,9 @@ Row = jax.Array
 Scalar = jax.Array | float
 C = TypeVar("C")
 SIZES = 32, 128, 512  # of leading parts of a block: each is compiled, the least that covers is run
+
+
+SECTIONS = 64  # of an interval, 2 and up: six binary digits a pass over T
 
 
 class JaxOps:
@@ -28,7 +33,9 @@ class JaxOps:
     def dot(self, x: Vector, y: Vector) -> Scalar:
         """Inner product, summed over the leaves, in single precision at least."""
         return sum(
-            jnp.vdot(u, v, preferred_element_type=jnp.promote_types(u.dtype, jnp.float32))
+            jnp.tensordot(  # not vdot: flat, what is spread over devices would be gathered
+                u, v, u.ndim, preferred_element_type=jnp.promote_types(u.dtype, jnp.float32)
+            )
             for u, v in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True)
         )
 
@@ -102,7 +109,11 @@ class JaxOps:
 
     def vectors(self, x: Vector, count: int) -> Block:
         """A block of so many vectors like x, all zero."""
-        return jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), x)
+        return jax.tree.map(partial(_zeros, count), x)
+
+    def places(self, block: Block) -> int:
+        """How many vectors a block has room for."""
+        return len(jax.tree.leaves(block)[0])
 
     def set_vector(self, block: Block, i: Scalar, x: Vector) -> Block:
         """The block with x in place i."""
@@ -130,7 +141,12 @@ class JaxOps:
                 lambda u: jnp.tensordot(weights[:size], u[:size], 1).astype(u.dtype), block
             )
 
-        return _enough(len(weights), count, combined, block, _leading(weights, count))
+        weights = _leading(weights, count)[: self.places(block)]
+        return _enough(len(weights), count, combined, block, weights)
+
+    def add_combined(self, y: Vector, block: Block, count: Scalar, weights: Row) -> Vector:
+        """y and the weighted sum of the first vectors of a block."""
+        return self.axpy(1.0, self.combine(block, count, weights), y)
 
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
@@ -144,6 +160,14 @@ class JaxOps:
         """The scalar in place i."""
         return row[i]
 
+    def square(self, like: Vector, count: int) -> Row:
+        """A matrix of so many rows and columns of scalars, all zero."""
+        return jnp.zeros((count, count), self.scalars(like, 0).dtype)
+
+    def set_lines(self, square: Row, i: Any, row: Row | float, j: Any, column: Row) -> Row:
+        """The matrix with these numbers in row i, and then in column j."""
+        return square.at[i].set(row).at[:, j].set(column)
+
     def repeat(self, count: int, body: Callable[[Any, C], C], carry: C) -> C:
         """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""
         return jax.lax.fori_loop(0, count, body, carry)
@@ -155,22 +179,22 @@ class JaxOps:
 
     def ritz(self, diagonal: Row, offdiagonal: Row, count: Scalar) -> tuple[Scalar, Row]:
         """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-        diagonal, offdiagonal = _leading(diagonal, count), _leading(offdiagonal, count)
-        outside = 1 + 3 * jnp.max(jnp.abs(diagonal) + jnp.abs(offdiagonal))
-        within = jnp.arange(len(diagonal)) < count
-        linked = jnp.where(within[1:], offdiagonal[:-1], 0)
-
-        def lowest(size: int, diagonal: Row, linked: Row) -> tuple[Scalar, Row]:
-            matrix = jnp.diag(diagonal[:size])
-            above = jnp.diag(linked[: size - 1], 1)
-            values, vectors = jnp.linalg.eigh(matrix + above + above.T)
-            vector = vectors[:, 0] * jnp.where(vectors[0, 0] < 0, -1, 1)
-            return values[0], jnp.pad(vector, (0, len(diagonal) - size))
-
-        padded = jnp.where(within, diagonal, outside)
-        value, vector = _enough(len(diagonal), count, lowest, padded, linked)
-        finite = jnp.isfinite(outside)  # else LAPACK gives numbers that mean nothing
+        alone, beside = _leading(diagonal, count), _leading(offdiagonal, count)
+        spread = jnp.max(jnp.abs(alone)) + 2 * jnp.max(jnp.abs(beside))
+        value = _lowest(diagonal, offdiagonal, count, spread)
+        vector = _inverse_iteration(diagonal, offdiagonal, count, value, spread)
+        coupled = 2 * jnp.sum((beside * vector)[:-1] * vector[1:])
+        value = jnp.sum(alone * vector * vector) + coupled  # to the last digit
+        finite = jnp.isfinite(spread)  # else these are numbers that mean nothing
         return jnp.where(finite, value, jnp.nan), jnp.where(finite, vector, jnp.nan)
+
+
+def _zeros(count: int, leaf: jax.Array) -> jax.Array:
+    """Stacked zeros, spread over devices as the leaf is; when tracing, the compiler sees to it."""
+    known = None if isinstance(leaf, Tracer) else leaf.sharding
+    spread = isinstance(known, NamedSharding)
+    device = NamedSharding(known.mesh, PartitionSpec(None, *known.spec)) if spread else None
+    return jnp.zeros((count, *leaf.shape), leaf.dtype, device=device)
 
 
 def _dtype(x: Vector) -> jnp.dtype:
@@ -181,6 +205,59 @@ def _dtype(x: Vector) -> jnp.dtype:
 def _key(seed: Any, episode: Any, which: int) -> jax.Array:
     own = jax.random.fold_in(jax.random.key(seed), OWN_STREAM)
     return jax.random.fold_in(jax.random.fold_in(own, episode), which)
+
+
+def _lowest(diagonal: Row, offdiagonal: Row, count: Scalar, spread: Scalar) -> Scalar:
+    """Lowest eigenvalue by sections: above it a pivot of T - shift I is not positive."""
+    shares = jnp.arange(1, SECTIONS).astype(diagonal.dtype) / SECTIONS
+
+    def narrow(_: Any, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+        low, high = ends
+        shifts = low + (high - low) * shares
+        first = jnp.full_like(shifts, jnp.inf), jnp.zeros(shifts.shape, bool)
+
+        def row(k: Any, now: tuple[Row, Row]) -> tuple[Row, Row]:
+            pivot, above = now
+            beside = jnp.where(k > 0, offdiagonal[k - 1], 0)
+            pivot = diagonal[k] - shifts - beside * (beside / pivot)
+            return jnp.where(above, 1, pivot), above | (pivot <= 0)
+
+        _, above = jax.lax.fori_loop(0, count, row, first)
+        return (
+            jnp.max(jnp.where(above, low, shifts), initial=-jnp.inf),
+            jnp.min(jnp.where(above, shifts, high), initial=jnp.inf),
+        )
+
+    digits = jnp.finfo(diagonal.dtype).nmant + 2
+    return jax.lax.fori_loop(0, -(-digits // 6), narrow, (-spread, spread))[0]
+
+
+def _inverse_iteration(
+    diagonal: Row, offdiagonal: Row, count: Scalar, value: Scalar, spread: Scalar
+) -> Row:
+    """Lowest eigenvector, whose signs alternate as those of the first guess do."""
+    least = spread * jnp.finfo(diagonal.dtype).eps / 4
+    places = jnp.arange(len(diagonal))
+
+    def solved(_: Any, vector: Row) -> Row:
+        def forth(k: Any, now: tuple[Row, Row]) -> tuple[Row, Row]:
+            pivots, vector = now
+            weight = jnp.where(k > 0, offdiagonal[k - 1] / pivots[k - 1], 0)
+            pivot = diagonal[k] - value - jnp.where(k > 0, offdiagonal[k - 1] * weight, 0)
+            pivots = pivots.at[k].set(jnp.maximum(pivot, least))
+            return pivots, vector.at[k].add(-weight * vector[k - 1])
+
+        def back(j: Any, vector: Row) -> Row:
+            k = count - 1 - j
+            ahead = jnp.where(j > 0, offdiagonal[k] * vector[k + 1], 0)
+            return vector.at[k].set((vector[k] - ahead) / pivots[k])
+
+        pivots, vector = jax.lax.fori_loop(0, count, forth, (jnp.ones_like(vector), vector))
+        vector = jax.lax.fori_loop(0, count, back, vector)
+        return vector / jnp.linalg.norm(vector)
+
+    guess = _leading(jnp.where(places % 2 == 0, 1.0, -1.0).astype(diagonal.dtype), count)
+    return jax.lax.fori_loop(0, 3, solved, guess)
 
 
 def _leading(row: Row, count: Scalar) -> Row:

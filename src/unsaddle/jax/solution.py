@@ -31,6 +31,7 @@ class Solution(NamedTuple):
     verdict: Verdict
     values: Any  # how many of each were computed
     gradients: Any
+    products: Any = 0
 
     @property
     def success(self) -> Any:

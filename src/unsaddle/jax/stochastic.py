@@ -22,6 +22,7 @@ from unsaddle.jax.inputs import BATCHES, LARGEST, Tree
 from unsaddle.jax.loop import Carry, Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Solution, Verdict
+from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import DEFAULTS, SampledGiven, spelled
 from unsaddle.methods.stochastic_theory import concentrated
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
@@ -72,8 +73,7 @@ def minimize_stochastic(
         ValueError: If an argument is out of range; the message names it.
     """
     x0 = inputs.tree(x0, "x0")
-    if method not in STOCHASTIC:
-        raise ValueError(f"method {method!r} is unknown; {messages.nearest(method, STOCHASTIC)}")
+    one_of("method", method, STOCHASTIC)
     if method == "psgd" and max_samples is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
     words: dict[str, Any] = {"tol": TOL, **inputs.fixed(**given)}

@@ -28,7 +28,7 @@ class Stepped(NamedTuple):
 
 def stepping(
     name: str,
-    solver: Callable[[int], Solver],  # for so many variables
+    solver: Solver,
     parameters: Callable[[int], Parameters],
     seed: int,
 ) -> Transformation:
@@ -36,21 +36,21 @@ def stepping(
 
     def init(params: Tree) -> Stepped:
         n = ops.size(params)
-        return first(solver(n), parameters(n), params, seed)
+        return first(solver, parameters(n), params, seed)
 
     def update(
         updates: Tree, state: Any, params: Tree | None = None, **given: Any
     ) -> tuple[Tree, Stepped]:
         params = present(params)
         n = ops.size(params)
-        phases, p = solver(n).phases, parameters(n)
+        phases, p = solver.phases, parameters(n)
         kernel, finite = advance(name, phases, p, state.kernel, params, updates, given)
         ends = [lambda s: cast(last_phase(ops, p, s), s.phase), lambda s: 0 * s.phase]
         over = jax.lax.cond(kernel.phase < 0, *ends, kernel)
         after = Stepped(kernel, over, Run(phases, p).first_sample(phases, kernel), finite)
         return towards(phases, p, kernel, params, finite), cast(after, state)
 
-    if any(phase.needs & VALUE for phase in solver(1).phases.values()):
+    if any(phase.needs & VALUE for phase in solver.phases.values()):
         return optax.GradientTransformationExtraArgs(init, update)
     return optax.GradientTransformation(init, update)
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import inf, isfinite
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ParamSpec, TypedDict, TypeVar, get_args, is_typeddict
+
+from unsaddle.methods.checks import number, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -35,6 +37,9 @@ class Constants(TypedDict, total=False):
     """Distance over which gradients are differenced, in x's units; chosen if not given."""
     max_step: float | None
     """Length of the longest step, trial or jump, in x's units; method "auto" only."""
+    max_memory: float | None
+    """Bytes that the vectors of a run may take, without those of your function; a quarter of what
+    is free if not given, and no more than 35 vectors where they are long."""
 
 
 class SampledConstants(Constants, total=False):
@@ -51,19 +56,26 @@ class SampledConstants(Constants, total=False):
 class Hyperparameters(TypedDict, total=False):
     """Single hyperparameters of a descent, an escape or both, in place of theory's."""
 
+    accuracy: float
+    ball: float
     batch: int
     check_batch: int
     checks: int
     coarsest: float
+    convexity: float
     decrease: float
     enough: float
     fall: float
     finest: float
     friction: float
     length: float
+    momentum: float
     nce_curvature: float
     nce_length: float
+    nearly: float
     noise: float
+    pairs: int
+    penalty: float
     probes: int
     quantile: float
     radius: float
@@ -77,6 +89,8 @@ class Hyperparameters(TypedDict, total=False):
     step: float
     stretch: float
     unit: float
+    vectors: int
+    pairs: int
     window: float
 
 
@@ -117,37 +131,38 @@ def spelled(**defaults: Any) -> Callable[[F], F]:
     return spell
 
 
-POSITIVE = (lambda v: v is not True and 1e-50 <= v <= 1e50, "a finite number > 0, 1e-50 to 1e50")
-EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "failure_probability": (
-        lambda v: type(v) is not bool and 0 < v <= 1,
-        "a number in (0, 1], such as 1e-3",
-    ),
-    "n": (lambda v: isinstance(v, Integral) and int(v) >= 1, "an integer >= 1, such as x0.size"),
-    "gradient_noise": (lambda v: type(v) is not bool and 0 <= v <= 1e50, "a finite number >= 0"),
+POSITIVE = (lambda v: 1e-50 <= v <= 1e50, "a finite number > 0, 1e-50 to 1e50")
+EXPECTED: dict[str, tuple[Callable[[float], bool], str]] = {
+    "failure_probability": (lambda v: 1e-100 <= v <= 1, "a number in (0, 1], such as 1e-3"),
+    "gradient_noise": (lambda v: 0 <= v <= 1e50, "a finite number >= 0, at most 1e50"),
     "decrease_available": (POSITIVE[0], f"{POSITIVE[1]}: f(x0) minus a lower bound of f"),
-    "variance": (lambda v: v >= 0, "a finite number >= 0: sigma squared"),
+    "variance": (lambda v: 0 <= v <= 1e50, "a finite number >= 0, at most 1e50: sigma squared"),
     "friction": (lambda v: 0 <= v <= 1, "a number in [0, 1]"),
     "energy_constant": (lambda v: v >= 384 ** (1 / 7), "a number >= 384 ** (1 / 7)"),
+}
+WHOLE: dict[str, tuple[Callable[[Any], bool], str]] = {  # words that formulas take beside numbers
+    "n": (lambda v: isinstance(v, Integral) and int(v) >= 1, "an integer >= 1, such as x0.size"),
     "printed": (lambda v: v in (0, 1), "True or False"),
 }
 
 
 def check(words: Mapping[str, Any]) -> dict[str, Any]:
     """Check words that formulas take, and give them as Python numbers."""
+    numbers: dict[str, Any] = {}
     for word, value in words.items():
-        holds, expected = EXPECTED.get(word, POSITIVE)
-        if not (isinstance(value, Real) and holds(value) and isfinite(value)):
-            raise ValueError(f"{word}={value!r} was passed, expected {expected}")
-    ell, rho = words.get("smoothness", inf), words.get("hessian_lipschitz", 1.0)
+        holds, expected = WHOLE.get(word) or EXPECTED.get(word, POSITIVE)
+        given = numbers[word] = int(value) if word in WHOLE and holds(value) else number(value)
+        if not (holds(given) and isfinite(given)):
+            raise ValueError(f"{word}={shown(value)} was passed, expected {expected}")
+    ell, rho = numbers.get("smoothness", inf), numbers.get("hessian_lipschitz", 1.0)
     for word, most in {"tol": ell * ell / rho, "curvature_tol": ell}.items():
-        if words.get(word, 0.0) > most:
+        if numbers.get(word, 0.0) > most:
             raise ValueError(
                 f"{word}={words[word]!r} was passed, expected at most {most!r}: above it the "
                 "curvature allowed exceeds smoothness and any stationary point qualifies; "
                 f"pass {word}={most!r}, or stop as soon as the gradient is small enough"
             )
-    return {w: (int if w in ("n", "printed") else float)(v) for w, v in words.items()}
+    return numbers
 
 
 def checked(formula: Callable[P, T]) -> Callable[P, T]:

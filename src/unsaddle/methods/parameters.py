@@ -8,8 +8,9 @@ from collections.abc import Callable
 from math import ceil, inf, sqrt
 from typing import Any, NamedTuple
 
-from unsaddle.core.kernel import Parameters
+from unsaddle.core.kernel import NoSettings, Parameters
 from unsaddle.descents.agd import agd
+from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
@@ -19,10 +20,12 @@ from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.snc import snc
-from unsaddle.methods import neon_theory, stochastic_theory, theory
+from unsaddle.methods import neon_theory, stochastic_theory, table1_theory, theory
+from unsaddle.methods.room import Room, room
 
 
 class Tuning(NamedTuple):
@@ -49,6 +52,8 @@ class Problem(NamedTuple):
     gradient_noise: float = 0.0  # |error| of a gradient
     probe_radius: float = 0.0  # r
     max_step: float = 0.0  # of descent and jump
+    max_memory: float = 0.0  # in bytes
+    itemsize: int = 8  # bytes of a number
     stochastic_smoothness: float = 0.0  # lt
     variance: float = 0.0  # sigma^2
     printed: bool = False  # whether a stochastic method is to be as printed
@@ -71,7 +76,13 @@ class Problem(NamedTuple):
             gradient_noise=self.gradient_noise,
             probe_radius=self.probe_radius,
             max_step=self.max_step or inf,
+            vectors=self.room.vectors,
         )
+
+    @property
+    def room(self) -> Room:
+        """How many pairs and vectors may be kept."""
+        return room(self.n, self.itemsize, self.max_memory)
 
     def proof(self) -> krylov.Settings:
         """Settings of the proof of a method that knows its gamma."""
@@ -173,10 +184,47 @@ def _neon(q: Problem, accelerated: bool) -> Any:
     return neon.settings(**found._asdict(), **q.jump())
 
 
+def neon2_agd(q: Problem) -> Parameters:
+    """The descent of Carmon et al., and Neon2."""
+    known = {"hessian_lipschitz": q.hessian_lipschitz, "curvature_tol": q.gamma}
+    jump, risk = table1_theory.curvature_step(**known), q.failure_probability
+    found = table1_theory.neon2(smoothness=q.smoothness, failure_probability=risk, n=q.n, **known)
+    own = {**q.jump(), **jump._asdict(), **found._asdict()}
+    escape = neon2.settings(enough=TUNING.enough, **own)
+    return _whole(q, q.tol, _almost_convex(q), escape, q.proof())
+
+
+def cdhs(q: Problem) -> Parameters:
+    """Carmon et al. (2018), whose alpha is gamma if none is given."""
+    alpha = q.curvature_tol or table1_theory.cdhs_curvature(
+        smoothness=q.smoothness,
+        hessian_lipschitz=q.hessian_lipschitz,
+        tol=q.tol,
+        decrease_available=q.decrease_available,
+    )
+    q = q._replace(curvature_tol=alpha)
+    return _whole(q, q.tol, _almost_convex(q), q.proof(), q.proof())
+
+
+def adancg(q: Problem) -> Parameters:
+    """Liu et al. (2018)."""
+    return _whole(q, q.tol, NoSettings(), q.proof(), q.proof())
+
+
+def _almost_convex(q: Problem) -> Any:
+    found = table1_theory.almost_convex(
+        smoothness=q.smoothness,
+        hessian_lipschitz=q.hessian_lipschitz,
+        tol=q.tol,
+        curvature_tol=q.gamma,
+    )
+    return almost_convex_agd.settings(**found._asdict())
+
+
 def agd_lanczos(q: Problem) -> Parameters:
     """Accelerated descent, and Lanczos for gamma."""
     descent = _accelerated(theory.anc_finding(**q.finding()))
-    return _whole(q, q.tol, descent, q.proof(), q.proof())
+    return _whole(q, q.tol, descent, q.proof(), None)
 
 
 def _accelerated(found: Any) -> Any:
@@ -185,8 +233,8 @@ def _accelerated(found: Any) -> Any:
 
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
-    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise)
-    return _whole(q, q.tol, descent, q.measured(), q.measured())
+    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, q.room.pairs)
+    return _whole(q, q.tol, descent, q.measured(), None)
 
 
 def agd_auto(q: Problem) -> Parameters:

@@ -12,8 +12,8 @@ from unsaddle.descents.gd import gd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.confirmed_jump import confirmed
 from unsaddle.escapes.never import never
-from unsaddle.escapes.proof import SEARCHES, proof, without_dips, yielding
-from unsaddle.messages import nearest
+from unsaddle.escapes.proof import SEARCHES, without_dips
+from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import check
 from unsaddle.methods.parameters import TUNING, Problem
 
@@ -21,25 +21,23 @@ from unsaddle.methods.parameters import TUNING, Problem
 def search(
     method: str,  # a name in SEARCHES
     n: int,  # number of variables
+    itemsize: int = 8,  # bytes of a number
     **claim: Any,  # the words of _problem; smoothness and hessian_lipschitz are lower bounds
 ) -> tuple[Solver, Parameters]:
     """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
-    if method not in SEARCHES:
-        raise ValueError(f"method {method!r} is unknown; {nearest(method, SEARCHES)}")
-    problem = _problem(n, **claim)
+    one_of("method", method, SEARCHES)
+    problem = _problem(n, **claim)._replace(itemsize=itemsize)
     settings = problem.measured()._replace(finest=TUNING.finest)
     target = problem.curvature_tol, problem.failure_probability
-    whole = method == "lanczos"  # which adaptive ANC follows where the memory is full
-    escape = then(proof, yielding(SEARCHES[method])) if whole else then(never, SEARCHES[method])
-    own = settings if whole else never.settings()
-    return compose(gd, escape), Parameters(0.0, gd.settings(0.0), own, settings, *target)
+    parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)
+    return compose(gd, then(never, SEARCHES[method])), parameters
 
 
 def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:
     """Give the parameters of a search around another optimiser; ``tol`` may be "auto"."""
     if isinstance(tol, str) and tol != "auto":
         raise ValueError(f"tol must be a positive number or 'auto', got {tol!r}")
-    auto = tol == "auto"
+    auto = isinstance(tol, str)
     problem = _problem(1, tol=wrapped.TUNING.small if auto else tol, **claim)
     settings = problem.measured()._replace(finest=wrapped.TUNING.finest, coarsest=1.0)
     target = problem.curvature_tol, problem.failure_probability
@@ -47,7 +45,7 @@ def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:
     return Parameters(problem.tol, descent, settings, None, *target)
 
 
-def wrapping(start: Phase, go: Phase, memory: Callable[[Ops, Any], wrapped.Memory]) -> Solver:
+def wrapping(start: Phase, go: Phase, memory: Callable[[Ops, Any, Any], wrapped.Memory]) -> Solver:
     """Give another optimiser, whose steps these phases are, with a search around it."""
     phases: dict[int, Phase] = {**BATCH_PHASES, START: start, GO: go}
     part = Part(phases, wrapped.Settings, memory)

@@ -3,31 +3,39 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from math import inf
+from numbers import Integral
 from typing import Any, Unpack
 
 from unsaddle import messages
 from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
 from unsaddle.descents.agd import agd
+from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
 from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
+from unsaddle.descents.hand_over import hand_over
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
 from unsaddle.escapes import krylov
+from unsaddle.escapes.adancd import adancd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
+from unsaddle.escapes.ncd import ncd
 from unsaddle.escapes.neon import neon
+from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.proof import SEARCHES, proof
 from unsaddle.escapes.snc import snc
+from unsaddle.escapes.unless_steep import unless_steep
 from unsaddle.methods import parameters, stochastic_theory
+from unsaddle.methods.checks import number, one_of, shown
 from unsaddle.methods.constants import DEFAULTS, SampledConstants, check
 from unsaddle.methods.parameters import Problem, Theory
 
@@ -61,11 +69,6 @@ class Method:
         """The same without a proof, where samples are the caller's: nobody knows how many."""
         return compose(self.descent, self.escape)
 
-    def solver_for(self, n: int) -> Solver:
-        """The solver, without a proof that nothing leads to: Lanczos decides within n steps."""
-        decides = self.escape is lanczos and krylov.places(n) >= n
-        return self.unproved if decides else self.solver
-
     @property
     def options(self) -> list[str]:
         """The names of the hyperparameters of both parts."""
@@ -73,13 +76,12 @@ class Method:
         return [*dict.fromkeys(name for part in parts for name in part._fields)]
 
     def from_theory(
-        self, *, n: int, data: int = 0, **constants: Unpack[SampledConstants]
+        self, *, n: int, data: int = 0, itemsize: int = 8, **constants: Unpack[SampledConstants]
     ) -> Parameters:
         """Give the parameters of theory for n variables, and so many samples if they are data."""
         given = {**DEFAULTS, **constants}
         preset = given.pop("preset")
-        if preset not in PRESETS:
-            raise ValueError(f"preset {preset!r} is unknown; {messages.nearest(preset, PRESETS)}")
+        one_of("preset", preset, PRESETS)
         target = ("tol", "failure_probability")  # which cannot be left open
         known = {k: v for k, v in given.items() if v is not None or k in target}
         needed = self.constants + ("decrease_available",) * PRESETS[preset]
@@ -88,13 +90,14 @@ class Method:
             messages.require(missing, self.constants != SAMPLED)
         if "max_step" in known and "max_step" not in self.descent.settings._fields:
             raise ValueError("max_step goes with method 'auto', whose steps are not by theory")
-        return self.theory(Problem(n=n, data=data, printed=PRESETS[preset], **check(known)))
+        sizes = {"n": n, "data": data, "itemsize": itemsize}
+        return self.theory(Problem(printed=PRESETS[preset], **sizes, **check(known)))
 
 
 # fmt: off
 METHODS: dict[str, Method] = {
     "auto": Method(
-        lbfgs, lanczos, adaptive_anc, parameters.auto, (),
+        lbfgs, lanczos, None, parameters.auto, (),
         "L-BFGS x Lanczos, nothing to know", "gradient, value", "none proven for the descent",
         "Liu & Nocedal (1989), Lanczos (1950), and this package",
     ),
@@ -134,8 +137,25 @@ METHODS: dict[str, Method] = {
         "accelerated descent + NCE x NEON+", "gradient, value",
         "log(n) / eps^1.75, by the same argument", "Xu, Jin & Yang (2018), our reconstruction",
     ),
+    "neon2": Method(
+        almost_convex_agd, unless_steep(neon2), proof, parameters.neon2_agd, SMOOTH,
+        "almost convex accelerated descent x Neon2", "gradient, value at the jump",
+        "log(n) / eps^1.75", "Allen-Zhu & Li (2018), Carmon et al. (2018)",
+    ),
+    "cdhs": Method(
+        almost_convex_agd, ncd, proof, parameters.cdhs, SMOOTH,
+        "almost convex accelerated descent x negative curvature descent",
+        "gradient, product or gradient, value at the jump", "log(n) / eps^1.75",
+        "Carmon, Duchi, Hinder & Sidford (2018)",
+    ),
+    "adancg": Method(
+        hand_over, adancd, proof, parameters.adancg, SMOOTH,
+        "the steeper of gradient and negative curvature",
+        "gradient, product or gradient, value at the jump",
+        "log(n) / eps^2", "Liu, Li, Wang, Yi & Yang (2018), AdaNCG",
+    ),
     "agd+lanczos": Method(
-        agd, lanczos, adaptive_anc, parameters.agd_lanczos, SMOOTH,
+        agd, lanczos, None, parameters.agd_lanczos, SMOOTH,
         "accelerated descent + NCE x Lanczos", "gradient, value",
         "log(n) / eps^1.75, by the same argument",
         "Jin, Netrapalli & Jordan (2018), Lanczos (1950): the limit of the searches",
@@ -156,18 +176,14 @@ STOCHASTIC: dict[str, Method] = {
     ),
 }
 # fmt: on
-AROUND = compose(external, then(lanczos, adaptive_anc))  # "auto" around the user's own descent
-BOUNDED = compose(bounded, then(lanczos, adaptive_anc))  # "auto" within bounds
+AROUND = compose(external, lanczos)  # "auto" around the user's own descent
+BOUNDED = compose(bounded, lanczos)  # "auto" within bounds
 
 
 def find(method: str) -> Method:
     """Look a method up by name; a ValueError names the nearest if there is none."""
     known = METHODS | STOCHASTIC
-    if not isinstance(method, str):
-        raise ValueError(f"method must be a name, got {method!r}; the known ones are {[*known]}")
-    if method in known:
-        return known[method]
-    raise ValueError(f"method {method!r} is unknown; {messages.nearest(method, known)}")
+    return known[one_of("method", method, known)]
 
 
 def parameters_of(
@@ -177,6 +193,7 @@ def parameters_of(
     caller: Callable[..., Any],  # the public function that was called with them
     elsewhere: Mapping[str, str],  # words of other packages, with what to say of them
     data: int = 0,  # samples that there are in all, if they are given
+    itemsize: int = 8,  # bytes of a number
 ) -> Parameters:
     """Give a method's parameters by theory, and in their place what was given by name."""
     line, words = find(method), SampledConstants.__annotations__
@@ -185,7 +202,7 @@ def parameters_of(
     options = {k: v for k, v in given.items() if k not in constants}
     if options:
         options = messages.recognise(options, method, line.options, arguments, _owners, elsewhere)
-    theory = line.from_theory(n=n, data=data, **constants)
+    theory = line.from_theory(n=n, data=data, itemsize=itemsize, **constants)
     return override(theory, options) if options else theory
 
 
@@ -230,10 +247,10 @@ SHARES = ("friction", "search_friction")
 def _number(name: str, value: Any, settings: Any) -> float:
     """Check one hyperparameter by what it means where it belongs."""
     kind, measured = type(settings).__annotations__[name], isinstance(settings, krylov.Settings)
-    least = 2 if name == "checks" else 1
+    least = {"checks": 2, "vectors": 3}.get(name, 1)
     wants, holds = "a number >= 0, at most 1e50", lambda v: 0 <= v <= MOST
     if kind is int:
-        wants, holds = f"a whole number >= {least}", lambda v: least <= v <= MOST and v == int(v)
+        wants, holds = f"a whole number >= {least}", lambda v: v.is_integer() and least <= v <= MOST
     elif name in LENGTHS:
         wants, holds = "a number > 0, at most 1e50", lambda v: 0 < v <= MOST
     elif name in SHARES:
@@ -244,8 +261,8 @@ def _number(name: str, value: Any, settings: Any) -> float:
         wants, holds = "a number >= 0; infinity: no direction is", lambda v: v >= 0
     elif measured and name == "unit":
         wants, holds = "a finite number >= 0, the share that is wrong", lambda v: 0 <= v <= MOST
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and holds(value)):
-        raise ValueError(f"option {name} must be {wants}, got {value!r}")
-    whole = kind is int or isinstance(value, Integral)
-    return int(float(value)) if whole else float(value)
+    given = number(value)
+    if not holds(given):
+        raise ValueError(f"option {name} must be {wants}, got {shown(value)}")
+    counts = kind is int or (isinstance(value, Integral) and given < inf)
+    return int(given) if counts else given

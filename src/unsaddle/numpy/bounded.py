@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import math
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import BOTH, CERTIFIED, GO, GRADIENT, START, TRIAL, VALUE
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
+from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
 from unsaddle.numpy.box import TUNING as BOX
 from unsaddle.numpy.box import Box, variables
@@ -104,9 +106,10 @@ class BoxRun(Run):
 
     def set_free(self, x: Vector, least: float = 0.0) -> None:
         """Find the free variables of x, with a margin of at least so much."""
-        settings = self.parameters.escape
+        p = self.parameters
+        own = p.escape if isinstance(p.escape, krylov.Settings) else p.proof  # of certify
         unit = max(ops.roundoff(x), self.oracle.noise)
-        radius = settings.probe_radius or 2 * math.sqrt(unit) * max(ops.norm(x), 1.0)
+        radius = own.probe_radius or 2 * math.sqrt(unit) * max(ops.norm(x), 1.0)
         self.margin = max(BOX.margin * radius, least)
         self.known.free = self.box.free(x, self.margin).astype(x.dtype)
 
@@ -116,6 +119,8 @@ class BoxRun(Run):
 
     def _restricted(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Answer within the bounds, and give of the gradient what counts for the phase."""
+        if query.along is not None:
+            return None, self.oracle.answer(point, query)[1] * self.known.free  # type: ignore
         if query.phase > GO and query.needs & GRADIENT and not self.box.holds(point):
             raise OutsideError
         self.box.clip(point)
@@ -186,6 +191,8 @@ class BoxRun(Run):
 
     def _descend(self, descend: Any) -> None:
         """Let L-BFGS-B move x, and find out which variables are free where it stops."""
+        if self._searching:
+            self._notice(Query(self.state.x, BOTH, True, START, False, 0, 1))
         self.box.clip(self.state.x)
         self._arrive(self.state.x)
         self._leave_unclear_bounds()
@@ -199,7 +206,9 @@ class BoxRun(Run):
         def both(at: Vector) -> tuple[float, Vector]:
             nonlocal begun, ends
             ends = self._looked(at.astype(x.dtype), not begun)
-            if not begun:
+            if not begun or (
+                self._small(ends) and self.whole is not None and ends.value <= self.whole.value
+            ):
                 begun = True
                 self._take(ends)
             return ends.value, ends.gradient.astype(float)
@@ -242,11 +251,15 @@ class BoxRun(Run):
         self.codes.append(code)
         self.values.append(seen.value)
         self.norms.append(norm)
+        if self.path is not None:
+            self.path.extend(seen.x.tolist())
         self.iterations += 1
         if self.oracle.lowest_at is seen.x:
             self.lowest = Seen(seen.x, seen.value, seen.gradient, norm)
         if self.callback is not None:
             self._call_back(self.callback)
+        if self.clock is not None and monotonic() >= self.clock.due:
+            self.clock.tick(self)
 
     def _take(self, seen: Known) -> None:
         """Make a point the iterate, and stop there if it will do."""
@@ -254,8 +267,12 @@ class BoxRun(Run):
         self.whole = seen
         norm = ops.norm(self.box.projected(seen.x, seen.gradient))
         self.iterate = Seen(seen.x, seen.value, seen.gradient, norm)
-        if norm <= self.parameters.tolerance:
+        if self._small(seen):
             raise ArrivedError
+
+    def _small(self, seen: Known) -> bool:
+        """Say whether the projected gradient is small enough."""
+        return ops.norm(self.box.projected(seen.x, seen.gradient)) <= self.parameters.tolerance
 
     def _leave_unclear_bounds(self) -> None:
         """Move variables off bounds that do not clearly hold them, as long as that leads lower."""

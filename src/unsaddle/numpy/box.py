@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeWarning
 
+from unsaddle.methods.checks import shown
 from unsaddle.numpy.ops import Vector
 
 FORM = "scipy.optimize.Bounds(lb, ub), or a pair (lb, ub) for every variable"
@@ -56,9 +57,12 @@ class Box(NamedTuple):
 
 def box_of(bounds: Any, x: Vector) -> Box | None:
     """Read bounds in either of SciPy's forms; None where they bound nothing."""
-    if bounds is None or (hasattr(bounds, "__len__") and not len(bounds)):
+    if bounds is None:
         return None
     try:
+        sized = hasattr(type(bounds), "__len__")
+        if sized and not len(bounds):
+            return None
         if hasattr(bounds, "lb"):
             lower, upper = bounds.lb, bounds.ub
         else:
@@ -67,7 +71,7 @@ def box_of(bounds: Any, x: Vector) -> Box | None:
             upper = [np.inf if each is None else each for each in upper]
         lower, upper = (np.asarray(side, float) for side in (lower, upper))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"bounds must be {FORM}, got {bounds!r}") from error
+        raise ValueError(f"bounds must be {FORM}, got {shown(bounds)}") from error
     for side in (lower, upper):
         if side.shape not in ((), (1,), x.shape):
             raise ValueError(

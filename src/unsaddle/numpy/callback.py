@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from unsaddle.core.events import doing
+from unsaddle.core.evidence import evidence
+from unsaddle.core.phases import BEGIN
 from unsaddle.numpy.loop import Run
 
 
@@ -20,7 +23,17 @@ def adapted(callback: Callable[..., Any]) -> Callable[[Run], None]:
         seen = (run.iterate[:2], run.oracle.best or (x, None))
         known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
         fun = known[0] if known else math.nan
-        call(OptimizeResult(x=x, fun=fun, nit=run.iterations))
+        state, searching = run.state, run.state.phase >= BEGIN
+        call(
+            OptimizeResult(
+                x=x,
+                fun=fun,
+                nit=run.iterations,
+                gradient_norm=run.slope,
+                phase=doing(state.phase, state.episode),
+                curvature=float(evidence(run.ops, state).curvature) if searching else math.nan,
+            )
+        )
 
     return of_run
 

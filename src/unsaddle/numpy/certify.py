@@ -9,13 +9,16 @@ from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import PROVE
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
+from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
 from unsaddle.numpy.bounded import BoxRun, within
 from unsaddle.numpy.box import box_of
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
+from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.scaled import Scaled
 
 
 @knowing(SEARCHED)
@@ -30,6 +33,9 @@ def certify(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    x_scale: Any = None,
+    hessp: HessianProduct | None = None,
+    max_memory: float | None = None,
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -39,12 +45,16 @@ def certify(
         curvature_tol: The gamma to certify; 1e-4 of the largest curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
-        max_gradients: The search stops before it takes more gradients than this.
+        max_gradients: The search stops before it takes more gradients and products than this.
         gradient_noise: Length of a gradient's error, in the gradient's units, where it is more
             than rounding; measured if not given.
         probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
             given.
         bounds: Of the variables, as SciPy takes them: the claim is about those that are free.
+        x_scale: The size that each variable typically has: the claim is then one of x / x_scale.
+        hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
+        max_memory: Bytes that the vectors of the search may take; a quarter of what is free if not
+            given.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the budget did not suffice.
@@ -59,6 +69,9 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
         bounds=bounds,
+        x_scale=x_scale,
+        hessp=hessp,
+        max_memory=max_memory,
     )
 
 
@@ -75,6 +88,9 @@ def find_negative_curvature(
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
+    x_scale: Any = None,
+    hessp: HessianProduct | None = None,
+    max_memory: float | None = None,
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search of one's choice.
 
@@ -86,10 +102,13 @@ def find_negative_curvature(
         curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
-        max_gradients: The search stops before it takes more gradients than this.
+        max_gradients: The search stops before it takes more gradients and products than this.
         gradient_noise: Length of a gradient's error, see ``certify``.
         probe_radius: Distance over which gradients are differenced, see ``certify``.
         bounds: Of the variables, see ``certify``.
+        x_scale: Of the variables, see ``certify``.
+        hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
+        max_memory: Bytes that the vectors of the search may take, see ``certify``.
 
     Returns:
         The certificate, with ``direction`` where negative curvature was found.
@@ -98,22 +117,31 @@ def find_negative_curvature(
         NotFiniteError: If the gradient is NaN or infinite.
         KeyboardInterrupt: If that came while searching.
     """
-    whole("seed", seed)
+    seed = whole("seed", seed)
     limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
+    way = None if x_scale is None else Scaled(x_scale, x, bounds)
+    if way is not None:
+        grad, hessp, bounds = way.gradient(grad), way.product(hessp), way.bounds()
+        x = way.to_y(x)
     claim = {
         "curvature_tol": curvature_tol,
         "failure_probability": failure_probability,
         "gradient_noise": gradient_noise,
         "probe_radius": probe_radius,
+        "max_memory": max_memory,
     }
-    solver, p = search(method, x.size, **claim)
-    state = solver.start(ops, p, x, int(seed))._replace(phase=PROVE)
-    oracle, box = Oracle(None, grad, x, limit=limit, name="grad"), box_of(bounds, x)
+    solver, p = search(method, x.size, x.itemsize, **claim)
+    oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
+    p = p._replace(products=bool(oracle.products))
+    state = solver.start(ops, p, x, seed)._replace(phase=PROVE)
+    box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
     outcome = run.go()
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome is Outcome.NOT_FINITE:
-        raise NotFiniteError("grad returned NaN or infinity")
-    shown = certificate(read(ops, p, run.state, run.oracle.gradients))
-    return run.restricted(shown) if isinstance(run, BoxRun) else shown
+        hessian = "hessp" in run.trouble
+        raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
+    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
+    shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
+    return shown if way is None else way.certificate(shown)

@@ -1,17 +1,17 @@
 """A run that stopped, kept so that it can go on bit for bit; in memory or in a file."""
 
 import os
-import tempfile
-import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unsaddle.core.kernel import Parameters, State
+from unsaddle.core.kernel import Parameters, Solver, State
+from unsaddle.core.outcome import ENDS
 from unsaddle.core.records import fill, leaves
-from unsaddle.methods.table import AROUND, find
+from unsaddle.methods.checks import MOST, shown
+from unsaddle.methods.table import AROUND, BOUNDED, find
+from unsaddle.numpy import archive
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Best
 
@@ -29,7 +29,9 @@ class Checkpoint(NamedTuple):
     tol: float = 0.0  # what was asked for, so that a resumed run claims nothing else
     curvature_tol: float = 0.0
     failure_probability: float = 0.0
+    scale: Vector | None = None  # of the variables, where the run is in scaled ones
     within: Vector | None = None  # bounds: which variables are free, and the whole gradient
+    products: bool = False  # whether its searches have exact products
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it."""
@@ -45,22 +47,14 @@ def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
         path: The file, by custom ``*.npz``; one of that name is replaced.
 
     Raises:
-        TypeError: If it is not a checkpoint.
+        TypeError: If it is not a checkpoint, or the path is none.
     """
     if not isinstance(checkpoint, Checkpoint):
         raise TypeError(
             f"save takes result.state and then the path, got {type(checkpoint).__name__}: "
             "type unsaddle.save(result.state, 'run.npz')"
         )
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **dict(_entries(checkpoint)))
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    archive.write(_path(path), dict(_entries(checkpoint)))
 
 
 def load(path: str | os.PathLike[str]) -> Checkpoint:
@@ -75,17 +69,28 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
     Raises:
         ValueError: If the file is not a checkpoint.
     """
-    name = os.fspath(path)
+    name = _path(path)
     try:
-        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            entries = dict(archive)
-        return fill(_form(entries), lambda path, old: _leaf(entries, path, old))
-    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        why = f"has no entry {error}" if isinstance(error, KeyError) else "cannot be read as one"
+        entries = archive.read(name)
+        solver, form = _form(entries)
+        found = fill(form, lambda path, old: _leaf(entries, path, old))
+        if found.state.phase not in solver.phases and found.state.phase not in ENDS:
+            raise ValueError(f"has no phase {found.state.phase}")
+        return found
+    except (KeyError, ValueError, MemoryError) as error:
+        why = f"has no entry {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(
             f"{name} is not a checkpoint of unsaddle, it {why}: "
             "pass the path of a file that unsaddle.save wrote"
         ) from None
+
+
+def _path(path: Any) -> str:
+    """Check the name of a file."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        given = shown(path) if isinstance(path, str) else f"not {type(path).__name__}"
+        raise TypeError(f"path must be the name of a file, such as 'run.npz', {given}")
+    return os.fspath(path)
 
 
 def copied(tree: Any) -> Any:
@@ -99,16 +104,21 @@ def copied(tree: Any) -> Any:
     return fill(tree, copy)
 
 
-def _form(entries: dict[str, Any]) -> Checkpoint:
-    """Give a checkpoint of the form that a file holds."""
+def _form(entries: dict[str, Any]) -> tuple[Solver, Checkpoint]:
+    """Give the solver of a file, and a checkpoint of the form that the file holds."""
     method, x = str(entries["method"]), entries["state.x"]
+    if x.ndim != 1 or not x.size or x.dtype not in (np.float32, np.float64):
+        raise ValueError(f"has an x of shape {x.shape} and type {x.dtype}")
     own = method == "auto" and "state.descent.gradient" not in entries
-    solver = AROUND if own else find(method).solver
+    external = BOUNDED if "within" in entries else AROUND
+    solver = external if own else find(method).solver
     blank = solver.start(ops, Parameters(0.0, None, None), x, 0)
     gradient = x if "gradient" in entries else None
     best = Best(x, 0.0) if "best.x" in entries else None
-    within = x if "within" in entries else None
-    return Checkpoint(method, blank, 0.0, gradient, best=best, within=within)
+    within = np.zeros((2, x.size), x.dtype) if "within" in entries else None
+    scale = x if "scale" in entries else None
+    kept = Checkpoint(method, blank, 0.0, gradient, best=best, within=within, scale=scale)
+    return solver, kept
 
 
 def _entries(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
@@ -117,6 +127,8 @@ def _entries(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
         if leaf is None:
             continue
         array = np.asarray(leaf)
+        if array.dtype == object:  # a seed that no integer of NumPy holds
+            array = np.asarray(str(leaf))
         if array.ndim > 1:
             yield f"{name}.places", np.asarray(len(array))
             array = array[: _used(array)]
@@ -124,13 +136,32 @@ def _entries(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
 
 
 def _leaf(entries: dict[str, Any], path: str, old: Any) -> Any:
-    """Give the leaf of a path, as it was saved."""
+    """Give the leaf of a path, as it was saved, if its type and size are those of the old one."""
     if old is None:
         return None
-    leaf = entries[path]
-    if leaf.ndim > 1:
-        return _block(entries[f"{path}.places"], leaf)
-    return leaf if leaf.ndim else leaf.item()
+    leaf, kind = entries[path], np.asarray(old).dtype.kind
+    if kind == "i" and leaf.dtype.kind == "U":
+        return _long(path, leaf)
+    kinds = "if" if kind in "if" else kind  # a count may have become a float
+    if leaf.ndim != np.ndim(old) or leaf.dtype.kind not in kinds:
+        raise ValueError(f"has an entry {path} of shape {leaf.shape} and type {leaf.dtype}")
+    if not leaf.ndim:
+        return leaf.item()
+    n = entries["state.x"].size
+    places = entries[f"{path}.places"].item() if leaf.ndim > 1 else len(leaf)
+    fits = leaf.shape[1:] == old.shape[1:] and leaf.dtype == old.dtype
+    vector = old.ndim == 1 and len(old) == n
+    if not fits or not len(leaf) <= places <= (n if vector else max(len(old), n + 1)):
+        raise ValueError(f"has an entry {path} of shape {leaf.shape} and type {leaf.dtype}")
+    return leaf if leaf.ndim == 1 else _block(places, leaf)
+
+
+def _long(path: str, leaf: Any) -> int:
+    """Give an integer that was written in digits."""
+    text = str(leaf)
+    if leaf.ndim or not text.isdecimal() or len(text) > len(str(int(MOST))):
+        raise ValueError(f"has an entry {path} that is no number")
+    return int(text)
 
 
 def _used(block: Vector) -> int:

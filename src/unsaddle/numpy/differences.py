@@ -31,6 +31,19 @@ def relative_error(scheme: str, x: Vector) -> float:
     return (float(np.finfo(x.dtype).eps) / 2) ** SCHEMES[scheme].error
 
 
+def cost(values: int, scheme: str) -> str:
+    """Say what a gradient costs that is made of values."""
+    return (
+        f"jac is not given: every gradient takes {values:,} values of fun "
+        f"({scheme} differences); pass jac=<the gradient> if there is one"
+    )
+
+
+def values_of(scheme: str, n: int) -> int:
+    """Give how many values a gradient takes."""
+    return {"2-point": n + 1, "3-point": 2 * n, "cs": n}[scheme]
+
+
 def gradient(
     fun: Callable[[Any], Any], scheme: str, x: Vector, box: tuple[Vector, Vector] | None = None
 ) -> Vector:

@@ -1,11 +1,11 @@
-"""Checks of what a user passes: points and whole numbers."""
+"""Checks of what a user passes: points and times."""
 
 from math import inf
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from unsaddle.methods.checks import number, shown
 from unsaddle.numpy.ops import Vector
 
 
@@ -35,13 +35,20 @@ def point(x0: Any, name: str = "x0") -> Vector:
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
 
 
-def whole(name: str, number: Any, none: bool = False) -> Any:
-    """Check a whole number >= 0, or a budget, of which there may be ``none``."""
-    if none and number is None:
+def stream(disp: Any) -> Any:
+    """Check where progress is shown: a file, or True; False if nowhere."""
+    if hasattr(disp, "write") and not isinstance(disp, type):
+        return disp
+    if disp is not None and not isinstance(disp, bool | np.bool_) and not number(disp) >= 0:
+        raise ValueError(f"disp must be True, False or a file, got {shown(disp)}")
+    return bool(disp)
+
+
+def seconds(name: str, value: Any) -> float:
+    """Check a time; None is without end."""
+    if value is None:
         return inf
-    fits = isinstance(number, Real) and not isinstance(number, bool | np.bool_)
-    size: Any = number if fits else -1
-    if not (0 <= size <= 1e100 and float(size).is_integer()):
-        expected = f"a whole number >= 0, at most 1e100{', or None' * none}"
-        raise ValueError(f"{name} must be {expected}, got {number!r}")
-    return number
+    time = number(value)
+    if not time >= 0:
+        raise ValueError(f"{name} must be a number of seconds >= 0, or None, got {shown(value)}")
+    return time

@@ -9,11 +9,13 @@ import zlib
 from array import array
 from collections.abc import Callable
 from math import inf, isfinite, nan
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS, EndError, Outcome
@@ -30,6 +32,7 @@ from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
+from unsaddle.numpy.progress import Clock
 
 
 class Tuning(NamedTuple):
@@ -50,6 +53,10 @@ class History(NamedTuple):
     """Value there; NaN where it was not asked for."""
     gradient_norm: NDArray[np.float64]
     """Norm of the gradient there; NaN where it was not asked for."""
+    events: tuple[Event, ...] = ()
+    """Searches, curvature that was found, jumps, and the end."""
+    path: NDArray[np.float64] | None = None
+    """The iterate after every query, of two variables only."""
 
 
 class Seen(NamedTuple):
@@ -82,18 +89,26 @@ class Run(Session[Vector]):
         self.iterations = 0
         self.earlier = 0  # gradients of the calls that this one goes on from
         self.begun = 0  # gradients of this call before the last search
+        self.begun_products = 0  # likewise
+        self.trouble = ""  # what was not finite
         self.interruptible = self.interrupted = False
         self._mark: int | None = None
+        self.clock: Clock | None = None  # that shows progress and ends the run in time
+        self.events: list[Event] = []
+        self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
+        self._searching = self._jumping = False
+        self._slope = nan  # the gradient's norm where the last search began
 
     def go(self) -> Outcome:
         """Run until a kernel ends it, or something else does; say how."""
-        restore = _hold_interrupts_back(self)
+        restore = hold_interrupts_back(self)
         try:
             try:
                 self._answer_all()
             finally:
                 restore()
-        except NotFiniteError:
+        except NotFiniteError as error:
+            self.trouble = str(error)
             return Outcome.NOT_FINITE
         except KeyboardInterrupt:
             return Outcome.INTERRUPTED
@@ -103,25 +118,27 @@ class Run(Session[Vector]):
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
-        oracle, known, answer = self.oracle, self.known, self.answering()
+        oracle, known, answer, clock = self.oracle, self.known, self.answering(), self.clock
         while True:
             if self.descend is not None and self.state.phase == START:
                 self._descend(self.descend)
             if (query := self.ask()) is None:
                 return
-            needs, here = query.needs, query.at_iterate
-            point = query.point.copy() if here else query.point
+            if query.phase >= BEGIN or self._searching:
+                self._notice(query)
+            needs, here, along = query.needs, query.at_iterate, query.along
+            point = query.point.copy() if here or along is not None else query.point
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
             if query.searches:
-                self.begun = oracle.gradients
+                self.begun, self.begun_products = oracle.gradients, oracle.products.count
             self.interruptible = True
             if self.interrupted:
                 signal.raise_signal(signal.SIGINT)
             value, gradient = answer(point, query)
             self.interruptible = False
             norm = nan
-            if gradient is not None:
+            if gradient is not None and along is None:
                 if self.callback is not None:
                     gradient = gradient.copy()  # the callback may call jac, which may reuse it
                 norm = known.lend(gradient)
@@ -133,12 +150,46 @@ class Run(Session[Vector]):
             self.codes.append(query.phase)
             self.values.append(nan if value is None else value if isfinite(value) else inf)
             self.norms.append(norm)
+            if self.path is not None:
+                self.path.extend(self.state.x.tolist())
             if needs & GRADIENT:
                 self.iterations += 1
                 if not self.iterations % TUNING.lap:
                     self._check_progress()
                 if self.callback is not None:
                     self._call_back(self.callback)
+            if clock is not None and monotonic() >= clock.due:
+                clock.tick(self)
+
+    def _notice(self, query: Query) -> None:
+        """Take note of a search, of curvature that was found, and of a jump."""
+        state, phase = self.state, own(query.phase)
+        search, place = at_work(state), state.episode
+        if query.searches:
+            self._slope = nan if self.gradient is None else self.known.norm(self.gradient)
+            self.happened("search", nan, f"search {place}: gradient norm {self._slope:.3g}")
+        elif phase == JUMP_BEGIN:
+            found = float(search.curvature)
+            self.happened("curvature", found, f"curvature {found:.3g} found in search {place}")
+        elif phase < BEGIN and self._jumping:
+            bend, j = float(search.curvature), search.jump
+            change = f"value {j.value:.6g} -> {j.lowest:.6g}"
+            self.value = j.lowest if isfinite(j.lowest) else self.value
+            self.happened("jump", bend, f"jump {place}: curvature {bend:.3g}, {change}")
+        self._searching, self._jumping = query.phase >= BEGIN, phase in JUMPING
+
+    @property
+    def slope(self) -> float:
+        """The norm of the last gradient of the descent, or of the one where the search is."""
+        return self._slope if self._searching or not len(self.norms) else self.norms[-1]
+
+    def happened(self, kind: str, curvature: float, text: str) -> None:
+        """Keep an event, log it, and show it."""
+        event = Event(kind, len(self.codes), self.value, curvature, text)
+        self.events.append(event)
+        log.info(text)
+        if self.clock is not None and self.clock.progress is not None:
+            self.clock.progress.event(event)
 
     def answering(self) -> Callable[[Vector, Query], tuple[float | None, Vector | None]]:
         """Give what answers a query at a point."""
@@ -160,6 +211,8 @@ class Run(Session[Vector]):
         self.codes.append(REPORT)
         self.values.append(value)
         self.norms.append(norm)
+        if self.path is not None:
+            self.path.extend(x.tolist())
         if oracle.lowest_at is point:
             self.lowest = Seen(point, value, gradient, norm)
         return value
@@ -168,7 +221,8 @@ class Run(Session[Vector]):
     def history(self) -> History:
         """Every query so far."""
         names = np.array([*map(name_of, self.codes)], np.str_)
-        return History(names, np.array(self.values), np.array(self.norms))
+        path = None if self.path is None else np.array(self.path).reshape(-1, 2)
+        return History(names, np.array(self.values), np.array(self.norms), tuple(self.events), path)
 
     def _descend(self, descend: Callable[[Vector], Vector]) -> None:
         """Let the user's own descent move x."""
@@ -195,10 +249,11 @@ class Run(Session[Vector]):
         self._mark = mark
 
 
-def _hold_interrupts_back(run: Run) -> Callable[[], None]:
+def hold_interrupts_back(run: Any) -> Callable[[], None]:
     """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
 
-    One that comes elsewhere waits for the next query. Python handles signals in its main thread.
+    Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
+    as ``run.interrupted`` says. Python handles signals in its main thread.
 
     Returns:
         What puts the handler back that there was, and lets through what came last.

@@ -3,26 +3,36 @@
 import functools
 import os
 from collections.abc import Callable
+from math import inf
+from time import monotonic
 from typing import Any, Unpack
 
 from scipy.optimize import OptimizeResult
 
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
+from unsaddle.methods.checks import whole
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
+from unsaddle.numpy import differences
 from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.hessian import products_of
+from unsaddle.numpy.inputs import point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
+from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.progress import Clock, Progress
 from unsaddle.numpy.result import conclude
+from unsaddle.numpy.scaled import in_scaled_variables
 from unsaddle.numpy.starts import Starts, from_many
+from unsaddle.numpy.workers import Workers
 
 
 @spelled()
@@ -33,12 +43,18 @@ def minimize(
     method: str = "auto",
     jac: Callable[..., Any] | bool | str | None = None,
     *,
+    hess: Callable[..., Any] | None = None,
+    hessp: HessianProduct | None = None,
+    x_scale: Any = None,
     seed: int = 0,
     max_gradients: int | None = None,
+    max_seconds: float | None = None,
+    disp: Any = False,
     bounds: Any = None,
     callback: Callable[..., Any] | None = None,
     descent: Callable[[Vector], Any] | None = None,
     starts: Starts | None = None,
+    workers: Workers = 1,
     state: Checkpoint | None = None,
     trial_errors: TrialErrors | None = None,
     **given: Unpack[Given],
@@ -48,13 +64,22 @@ def minimize(
     Args:
         fun: The function ``fun(x, *args)``.
         x0: Where to start; float32 stays float32, everything else becomes float64.
-        args: Further arguments of fun and jac.
+        args: Further arguments of fun, jac and hessp.
         method: A name from ``unsaddle methods``.
         jac: The gradient; True if fun returns (value, gradient); or, if there is none, "3-point"
             (the default), "2-point" or "cs" for differences of fun, which can certify less:
             "2-point" takes half the values and certifies a gamma some twenty times as large.
+        hess: The Hessian ``hess(x, *args)``, if there is one, of which products are used; what is
+            no function, such as "2-point", asks for nothing.
+        hessp: The Hessian at x times a vector, ``hessp(x, p, *args)``, if there is one: searches
+            take it in place of differences of gradients, and are then exact but for rounding.
+        x_scale: The size that each variable typically has: a number, or one for each. The run is
+            then one in x / x_scale, and so are tol, curvature_tol and the certificate.
         seed: All randomness is a function of it.
-        max_gradients: The run stops before it takes more gradients than this.
+        max_gradients: The run stops before it takes more gradients and products than this.
+        max_seconds: The run stops at the first query after so many seconds.
+        disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
+            anew; or the stream to show it on, without how it ended.
         bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
             there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
@@ -64,7 +89,10 @@ def minimize(
             calls are not counted.
         starts: Start several times: how many (at x0, and at random points around it, at a distance
             of about |x0|), the points, or a function that draws one from a generator (ten are
-            drawn). The lowest certified run is returned, all are in ``runs``.
+            drawn). The lowest certified run is returned, all are in ``runs``. An exception in one
+            of them is raised when all are over, with their result as its ``unsaddle``.
+        workers: How many starts to run at once, in processes of their own; -1 for one a processor;
+            or a map that runs them, such as ``pool.map``. The result does not depend on it.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         trial_errors: Exceptions of fun and jac that make a trial point one of infinite value
             instead of ending the run: a class, a tuple of classes, or a function that says of an
@@ -73,23 +101,33 @@ def minimize(
             hyperparameters of the method, in place of theory's.
 
     Returns:
-        SciPy's result: x, fun, jac, success, status, message, nfev, njev, nit; and ``outcome``,
-        ``certificate``, ``history``, ``best``, ``parameters`` and ``state``. ``success`` is True
-        only if a certificate holds at x.
+        SciPy's result: x, fun, jac, success, status, message, nfev, njev, nit; and ``nhvp``, the
+        products taken, ``outcome``, ``certificate``, ``history``, ``best``, ``parameters`` and
+        ``state``. ``success`` is True only if a certificate holds at x.
 
     Raises:
         ValueError: If what is asked for does not go together.
     """
-    whole("seed", seed)
+    seed = whole("seed", seed)
+    if starts is None and (callable(workers) or workers != 1):
+        raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
+    hessp = products_of(hess) if hessp is None else hessp
+    if x_scale is not None:
+        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
+        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "seed": seed}
+        words |= {"max_gradients": max_gradients, "max_seconds": max_seconds, "descent": descent}
+        words |= {"starts": starts, "state": state}
+        return in_scaled_variables(minimize, x_scale, fun, x0, **words, **given)
     if starts is not None:
-        words = {"args": args, "method": method, "jac": jac, "callback": callback}
-        words |= {"trial_errors": trial_errors, "bounds": bounds}
+        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
+        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
-        solve = functools.partial(minimize, fun, descent=descent, **words, **given)
+        deadline = monotonic() + seconds("max_seconds", max_seconds)
+        solve = functools.partial(_by, deadline, fun, descent=descent, **words, **given)
         box = box_of(bounds, point(x0))
-        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box)
+        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box, workers)
     start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
@@ -104,12 +142,15 @@ def minimize(
     if box is not None:
         _with_bounds(method, descent)
         start, solver = moved_in(box, start), BOUNDED
-    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE)
+    parameters = parameters_of(
+        method, start.size, given, minimize, ELSEWHERE, itemsize=start.itemsize
+    )
     limit = whole("max_gradients", max_gradients, none=True)
-    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors)
-    if oracle.noise:
+    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
+    parameters = parameters._replace(products=bool(oracle.products))
+    if oracle.noise and not oracle.products:
         parameters = _noisy(parameters, oracle.noise)
-    begun = solver.start(ops, parameters, start, int(seed))
+    begun = solver.start(ops, parameters, start, seed)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
     run = (
@@ -120,7 +161,35 @@ def minimize(
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
-    return conclude(run, method, x0)
+    return _shown(run, method, x0, seconds("max_seconds", max_seconds), stream(disp))
+
+
+def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeResult:
+    """Run to the end within so many seconds, and show the progress if that is wanted."""
+    progress = Progress(disp if hasattr(disp, "write") else None) if disp else None
+    if progress is not None or most < inf:
+        run.clock = Clock(most, progress)
+    if run.oracle.noise:
+        scheme, n = run.oracle.scheme, run.state.x.size
+        cost = differences.cost(differences.values_of(scheme, n), scheme)
+        log.info(cost)
+        if progress is not None:
+            progress.say(cost)
+    try:
+        result = conclude(run, method, x0)
+    except BaseException:
+        if progress is not None:
+            progress.close()
+        raise
+    if progress is not None:
+        progress.close(result.message)
+    return result
+
+
+def _by(deadline: float, fun: Callable[..., Any], start: Any, **words: Any) -> OptimizeResult:
+    """Run from one of several starts, in the time that is left."""
+    left = None if deadline == inf else max(deadline - monotonic(), 0.0)
+    return minimize(fun, start, max_seconds=left, **words)
 
 
 def _noisy(parameters: Parameters, noise: float) -> Parameters:
@@ -182,11 +251,19 @@ def resume(run: Run, method: str, checkpoint: Checkpoint) -> None:
             f"state is of a run {'with' if theirs else 'without'} descent=: "
             f"{'pass the same' if theirs else 'leave it out'}, or start anew from result.x"
         )
+    if checkpoint.scale is not None:
+        raise ValueError("state is of a run with x_scale: pass the same, or start anew")
     within = isinstance(run, BoxRun)
     if within != (checkpoint.within is not None):
         raise ValueError(
             f"state is of a run {'without' if within else 'with'} bounds: "
             f"{'leave them out' if within else 'pass the same'}, or start anew from result.x"
+        )
+    if checkpoint.products != run.parameters.products:
+        raise ValueError(
+            f"state is of a run {'with' if checkpoint.products else 'without'} hessp=: "
+            f"{'pass the same' if checkpoint.products else 'leave it out'}, "
+            "or start anew from result.x"
         )
     _same_promise(run, checkpoint)
     run.state, run.value = copied(checkpoint.state), checkpoint.value

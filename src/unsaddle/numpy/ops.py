@@ -22,7 +22,8 @@ def _blas(name: str) -> dict[int, Callable[..., Any]]:
     return {8: double, 4: single}
 
 
-_AXPY, _SCAL, _DOT = _blas("axpy"), _blas("scal"), _blas("dot")
+_AXPY, _SCAL, _DOT, _GEMV = _blas("axpy"), _blas("scal"), _blas("dot"), _blas("gemv")
+IN_PLACE = 0, 1, 0, 1, 0, 1  # of gemv: offsets and increments, not transposed, into y
 _ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
 _TINY = {8: 2.0**-1022, 4: 2.0**-126}
 
@@ -90,6 +91,10 @@ class NumpyOps(EagerOps):
         """A block of so many vectors like x, all zero."""
         return np.zeros((count, x.size), x.dtype)
 
+    def places(self, block: Block) -> int:
+        """How many vectors a block has room for."""
+        return len(block)
+
     def set_vector(self, block: Block, i: int, x: Vector) -> Block:
         """The block with x in place i; consumes the block."""
         block[i] = x
@@ -102,16 +107,26 @@ class NumpyOps(EagerOps):
     def inner_products(self, block: Block, count: int, x: Vector) -> Row:
         """Inner products of x with the first vectors of a block, zero in the other places."""
         products = np.zeros(len(block), x.dtype)
-        products[:count] = block[:count] @ x
+        np.dot(block[:count], x, products[:count])
         return products
 
     def combine(self, block: Block, count: int, weights: Row) -> Vector:
         """Weighted sum of the first vectors of a block, as a new vector."""
         return weights[:count] @ block[:count]
 
+    def add_combined(self, y: Vector, block: Block, count: int, weights: Row) -> Vector:
+        """y and the weighted sum of the first vectors of a block, in y's storage."""
+        if not count:
+            return y
+        return _GEMV[y.itemsize](1.0, block[:count].T, weights[:count], 1.0, y, *IN_PLACE)
+
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
         return np.zeros(count, like.dtype)
+
+    def square(self, like: Vector, count: int) -> Block:
+        """A matrix of so many rows and columns of scalars, all zero."""
+        return np.zeros((count, count), like.dtype)
 
 
 class CachingOps(NumpyOps):

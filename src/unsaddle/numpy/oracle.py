@@ -14,6 +14,7 @@ from unsaddle.core.session import Query
 from unsaddle.messages import NO_FUNCTION
 from unsaddle.numpy import differences
 from unsaddle.numpy.ops import Vector
+from unsaddle.numpy.products import HessianProduct, Products
 
 TrialErrors = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], Any]
 
@@ -37,6 +38,7 @@ class Oracle:
         limit: float = inf,  # on the gradients to give
         name: str = "jac",  # what the user calls the gradient
         trial_errors: "TrialErrors | None" = None,  # that only spoil a trial
+        hessp: HessianProduct | None = None,  # H p, of x and p
     ) -> None:
         """Take the function apart, without calling it."""
         if fun is None and name == "jac":
@@ -58,8 +60,10 @@ class Oracle:
         more = args if isinstance(args, tuple) else (args,)
         self.fun: Any = (lambda x: fun(x, *more)) if fun is not None and more else fun
         self.jac: Any = (lambda x: jac(x, *more)) if callable(jac) and more else jac
+        self.products = Products(hessp, x0, more)
         if numerical:
             self.jac = partial(differences.gradient, self._of_difference, scheme)
+        self.scheme = scheme if numerical else ""
         self.noise = differences.relative_error(scheme, x0) if numerical else 0.0
         self.spoils = None if trial_errors is None else _spoiling(trial_errors)
         self.name, self.together, self.limit = name, jac is True, limit
@@ -76,8 +80,11 @@ class Oracle:
     def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Give what a query needs, and what comes with it; a gradient is only to be read."""
         needs, value, gradient = query.needs, None, None
-        if self.gradients >= self.limit and (self.together or needs & GRADIENT):
+        spent = self.gradients + self.products.count
+        if spent >= self.limit and (self.together or needs & GRADIENT):
             raise EndError(Outcome.BUDGET)
+        if query.along is not None:
+            return None, self.products(point, query.along)
         if self.spoils is not None and needs & TRIAL:
             return self._tried(point, query._replace(needs=needs & ~TRIAL))
         if needs & ~self._watched:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from unsaddle.certificate import Certificate, certificate
+from unsaddle.certificate import Certificate, certificate, table
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED
-from unsaddle.core.records import fill, leaves
+from unsaddle.core.records import each, leaves
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError
 from unsaddle.escapes import krylov
@@ -70,6 +70,36 @@ class Result(OptimizeResult):
         }
         return repr(OptimizeResult({**fields, **brief}))
 
+    def _repr_html_(self) -> str:
+        """Give a notebook a small table, and the curve."""
+        return page_of(self)
+
+
+def page_of(result: Any) -> str:
+    """Give a result as a small table of HTML, and the curve if matplotlib is there."""
+    shown = {
+        "outcome": result.outcome.value,
+        "certificate": result.certificate,
+        "fun": f"{result.fun:.10g}",
+        "x": np.array2string(result.x, precision=6, threshold=10),
+        "|projected gradient|" if result.certificate.free is not None else "|gradient|": (
+            f"{_slope(result):.3g}"
+        ),
+        "gradients, values": f"{result.njev}, {result.nfev}",
+    }
+    picture = ""
+    with contextlib.suppress(ImportError):
+        from unsaddle.numpy.plot import as_svg
+
+        picture = as_svg(result)
+    return f"{table(shown)}{picture}"
+
+
+def _slope(result: Any) -> float:
+    """Give the norm of the gradient at x, as far as it counts."""
+    within = result.certificate.free is not None
+    return result.certificate.gradient_norm if within else float(np.linalg.norm(result.jac))
+
 
 class End(NamedTuple):
     """How a run ended, and where."""
@@ -96,8 +126,9 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     """Settle what the run has shown, and at which point."""
     settings, x, value = run.parameters.escape, run.state.x.copy(), math.nan
     searched = run.oracle.gradients - run.begun
+    products = run.oracle.products.count - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    shown = certificate(read(ops, run.parameters, run.state, searched), noise)
+    shown = certificate(read(ops, run.parameters, run.state, searched, products), noise)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
     if outcome not in CUT_SHORT:
@@ -136,8 +167,11 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         error = oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
         beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
         note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
-    share = shown.gradients / max(run.earlier + oracle.gradients, 1)
+    spent = run.earlier + oracle.gradients + oracle.products.count
+    share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
+    ending = f"{outcome.name.lower()} after {oracle.gradients} gradients: {shown}"
+    run.happened("end", shown.curvature, ending)
     jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
     return Result(
         x=x,
@@ -149,6 +183,7 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         nfev=oracle.values,
         njev=oracle.gradients,
         nit=run.iterations,
+        nhvp=oracle.products.count,
         outcome=outcome,
         certificate=shown,
         history=run.history,
@@ -163,7 +198,7 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     state, p, oracle = run.state, run.parameters, run.oracle
     certified = state.phase == CERTIFIED
     if certified:  # it needs its blocks of vectors no more
-        state = fill(state, lambda _, leaf: leaf[:0].copy() if np.ndim(leaf) > 1 else leaf)
+        state = each(state, _without_blocks)
     return Checkpoint(
         method=method,
         state=state,
@@ -176,21 +211,25 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
         curvature_tol=p.curvature_tol,
         failure_probability=p.failure_probability,
         within=run.kept() if isinstance(run, BoxRun) else None,
+        products=p.products,
     )
+
+
+def _without_blocks(leaf: Any) -> Any:
+    """Give a leaf of a state, empty if it is a block of vectors."""
+    return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
 
 
 def _gradient(run: Run, x: Vector) -> Vector | None:
     """Give the gradient at x, if it was seen there or is kept by the search."""
     if isinstance(run, BoxRun):
         return run.gradient_at(x)
-    known = [
-        (at.x, at.gradient)
-        for at in (run.iterate, run.lowest)
-        if at.gradient is not None and ops.norm(at.gradient) == at.norm
-    ]
-    if not math.isnan(read(ops, run.parameters, run.state, 0).gradient_norm):
-        known += [(run.state.x, evidence(ops, run.state).gradient)]
-    return next((g for at, g in known if np.array_equal(at, x)), None)
+    for at in (run.iterate, run.lowest):
+        own = at.gradient is not None and ops.norm(at.gradient) == at.norm
+        if own and np.array_equal(at.x, x):
+            return at.gradient
+    kept = not math.isnan(read(ops, run.parameters, run.state, 0).gradient_norm)
+    return evidence(ops, run.state).gradient if kept and np.array_equal(run.state.x, x) else None
 
 
 def _settings(parameters: Any) -> list[str]:
@@ -203,6 +242,8 @@ def _settings(parameters: Any) -> list[str]:
 def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
+    if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
+        return f"It was {run.trouble.replace('returned', 'that returned')}."
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE.format(norm) if norm > tolerance else BACK
     size = ops.norm(point(start)) if outcome in LOST else 0.0

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import GRADIENT, VALUE
 from unsaddle.core.session import NotFiniteError, Query
+from unsaddle.methods.checks import function, yes_or_no
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.oracle import Oracle
 
@@ -54,12 +55,10 @@ class FiniteSum:
                 epochs, each in a new random order. One of all the rows is all the data in any case.
 
         Raises:
-            TypeError: If ``grad`` cannot be called.
             ValueError: If there are no rows, or not as many in each array.
         """
-        if not callable(grad):
-            raise TypeError(f"grad must be callable, got {type(grad).__name__}")
-        self.grad, self.data, self.replace = grad, tuple(map(np.asarray, data)), replace
+        self.grad, self.data = function("grad", grad), tuple(map(_rows, data))
+        self.replace = yes_or_no("replace", replace)
         lengths = [len(array) if array.ndim else 0 for array in self.data]
         if not lengths or not min(lengths) or len(set(lengths)) > 1:
             raise ValueError(
@@ -110,9 +109,9 @@ class Drawn:
 
     def __init__(self, grad: Callable[..., Any], sampler: Callable[..., Any] | None) -> None:
         """Take the user's functions."""
-        for name, given in (("grad", grad), ("sampler", sampler or grad)):
-            if not callable(given):
-                raise TypeError(f"{name} must be callable, got {type(given).__name__}")
+        function("grad", grad)
+        if sampler is not None:
+            function("sampler", sampler)
         self.grad, self.sampler = grad, sampler
 
     def check(self, size: int) -> None:
@@ -123,8 +122,11 @@ class Drawn:
         if self.sampler is None:
             return [(seed, number) for number in range(first, first + size)]
         batch = self.sampler(stream(seed, first), size)
-        if not hasattr(batch, "__len__") or len(batch) != size:
-            given = len(batch) if hasattr(batch, "__len__") else type(batch).__name__
+        try:
+            given = len(batch)
+        except TypeError:  # a number, a class or an array without dimensions
+            given = type(batch).__name__
+        if given != size:
             raise ValueError(
                 f"sampler(rng, size={size}) must return {size} samples, got {given}; "
                 "return an array or a list with one entry per sample"
@@ -234,6 +236,14 @@ class SampledOracle(Oracle):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _rows(data: Any) -> NDArray[Any]:
+    """Give one of the data arrays."""
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise ValueError(f"data must be arrays, got rows that differ: {error}") from error
 
 
 def _equal(one: Any, other: Any) -> bool:

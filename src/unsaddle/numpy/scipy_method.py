@@ -10,10 +10,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult, OptimizeWarning
 
 from unsaddle.messages import NOT_CALLED, refuse_words_of_scipy
+from unsaddle.methods.checks import whole
 from unsaddle.methods.table import find
 from unsaddle.numpy import differences
 from unsaddle.numpy.callback import collecting
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point
 from unsaddle.numpy.minimize import minimize
 
 BUDGETS = ("maxiter", "maxfun", "maxfev")
@@ -57,19 +58,17 @@ def scipy_method(
         jac: Any = None,
         hess: Any = None,
         hessp: Any = None,
-        disp: Any = False,
         return_all: Any = False,
         callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        own = {**parameters, **_understood({**options, "jac": jac}, point(x0))}
+        known = {"jac": jac, "hessp": hessp, "hess": hess if callable(hess) else None}
+        own = {**parameters, **_understood({**options, **known}, point(x0))}
         callback = own.pop("callback", None) if callback is None else callback
         iterates: list[np.ndarray] = []
         if return_all:
             callback = collecting(iterates, callback)
         result = minimize(fun, x0, args, method, callback=callback, **own)
-        if disp:
-            print(result.message)
         return type(result)({**result, "allvecs": iterates}) if return_all else result
 
     return solve
@@ -101,7 +100,7 @@ def _values_of_a_gradient(jac: Any, n: int) -> int:
     """Give how many values a gradient takes, where it is made of differences."""
     scheme = jac if isinstance(jac, str) else "3-point"
     numerical = scheme in differences.SCHEMES and not (callable(jac) or jac is True)
-    return {"2-point": n + 1, "3-point": 2 * n, "cs": n}[scheme] if numerical else 1
+    return differences.values_of(scheme, n) if numerical else 1
 
 
 def _euclidean(gtol: Any, norm: Any, x0: np.ndarray) -> float:

@@ -1,20 +1,42 @@
 """Several starts, one answer: the lowest certified point, and what became of the others."""
 
+import contextlib
 import dataclasses
+import pickle
+import traceback
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.core.outcome import Outcome
+from unsaddle.methods.checks import shown, whole
+from unsaddle.methods.constants import check
 from unsaddle.numpy.inputs import point
 from unsaddle.numpy.ops import Vector
+from unsaddle.numpy.workers import Workers, count_of, in_order
 
 DRAWS = 10  # starts that a function draws
-CUT = (Outcome.INTERRUPTED, Outcome.STOPPED)
+MOST = 10**6  # starts in all: their points are kept
+CUT = (Outcome.STOPPED, Outcome.INTERRUPTED)
 
 Starts = int | Callable[[np.random.Generator], Any] | Any
+
+
+class Task(NamedTuple):
+    """One start."""
+
+    start: Vector
+    words: dict[str, Any]  # seed, and share of delta
+
+
+class End(NamedTuple):
+    """What became of a start: a result, and the exception that cut it short, if there was one."""
+
+    run: Any  # None if the exception came before anything was seen
+    error: Exception | None = None
 
 
 def from_many(
@@ -25,56 +47,117 @@ def from_many(
     max_gradients: int | None,  # of all runs together
     failure_probability: float,  # delta, of all together, as one is picked out of them
     box: Any = None,  # into which points that are drawn here are moved
+    workers: Workers = 1,
 ) -> OptimizeResult:
-    """Run from every start within one budget."""
-    runs, left = [], max_gradients
-    points = _points(x0, starts, seed)
-    if box is not None and isinstance(starts, int | np.integer):
-        points[1:] = [box.clip(each) for each in points[1:]]
-    share = failure_probability / len(points)
-    for i, start in enumerate(points):
-        try:
-            runs.append(solve(start, seed=seed + i, max_gradients=left, failure_probability=share))
-        except Exception as error:
-            so_far = getattr(error, "unsaddle", None)
-            if so_far is not None:
-                merged = _merged([*runs, so_far], len(points), failure_probability)
-                error.unsaddle = merged  # type: ignore[attr-defined]
+    """Run from every start within one budget; an exception in one is raised when all are over.
+
+    Runs at once know nothing of each other's gradients: each has the whole budget, and one that
+    took more than those before it have left is run once more with that.
+
+    Returns:
+        The lowest certified run, or the lowest of all, with all of them as ``runs``.
+
+    Raises:
+        KeyboardInterrupt: If it came before there was a run to return.
+    """
+    alone, left, ends = count_of(workers) == 1, max_gradients, list[End]()
+    delta = check({"failure_probability": failure_probability})["failure_probability"]
+    tasks = _tasks(_points(x0, starts, seed, box), seed, delta)
+    away = partial(_away, solve, max_gradients)
+    work = (lambda task: _attempt(solve, left, task)) if alone else away
+    try:
+        for task, end in in_order(workers, work, tasks):
+            if left is not None and _cost(end) > left:
+                end = _attempt(solve, left, task)
+            left = None if left is None else left - _cost(end)
+            ends.append(end)
+            if end.error is None and end.run.outcome in (CUT if alone else CUT[:1]):
+                break
+    except KeyboardInterrupt:  # in a map of the user's
+        if not ends:
             raise
-        if left is not None:
-            left -= runs[-1].njev
-        if runs[-1].outcome in CUT:
-            break
-    return _merged(runs, len(points), failure_probability)
+    return _concluded(ends, len(tasks), delta)
 
 
-def _merged(runs: list[Any], wanted: int, failure_probability: float) -> OptimizeResult:
+def _tasks(points: list[Vector], seed: int, failure_probability: float) -> list[Task]:
+    """Give each start its seed, and its share of delta."""
+    share = failure_probability / len(points)
+    return [
+        Task(start, {"seed": seed + i, "failure_probability": share})
+        for i, start in enumerate(points)
+    ]
+
+
+def _attempt(solve: Callable[..., Any], budget: int | None, task: Task) -> End:
+    """Run from one start."""
+    try:
+        return End(solve(task.start, max_gradients=budget, **task.words))
+    except Exception as error:
+        return End(vars(error).pop("unsaddle", None), error)
+
+
+def _away(solve: Callable[..., Any], budget: int | None, task: Task) -> End:
+    """Run from one start in another process, from which not every exception can be sent."""
+    run, error = _attempt(solve, budget, task)
+    if error is None:
+        return End(run)
+    there = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(f"It was raised by a worker:\n{there}")
+    return End(run, error)
+
+
+def _cost(end: End) -> int:
+    """Give what a run takes of the budget."""
+    return 0 if end.run is None else end.run.njev + end.run.nhvp
+
+
+def _concluded(ends: list[End], wanted: int, failure_probability: float) -> OptimizeResult:
+    """Give the result of all runs, or raise the first exception with that as its ``unsaddle``."""
+    runs = [end.run for end in ends if end.run is not None]
+    ended = sum(end.error is None and end.run.outcome not in CUT for end in ends)
+    error = next((end.error for end in ends if end.error is not None), None)
+    if error is None and not runs:
+        raise KeyboardInterrupt
+    if runs:
+        merged = _merged(runs, failure_probability)
+        if ended < wanted:
+            merged.message += f" Of {wanted} starts, {ended} came to their end."
+        if error is None:
+            return merged
+        with contextlib.suppress(AttributeError):  # the user's exception may take none
+            error.unsaddle = merged  # type: ignore[union-attr]
+    raise error  # type: ignore[misc]
+
+
+def _merged(runs: list[Any], failure_probability: float) -> OptimizeResult:
     """Give the lowest certified run, or the lowest of all, with what all of them have cost."""
     best = min(runs, key=lambda run: (not run.success, np.isnan(run.fun), run.fun))
     whole = best.certificate
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
-    sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit")}
+    sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit", "nhvp")}
     sums["message"] = best.message.replace(str(best.certificate), str(whole))
-    if len(runs) < wanted or runs[-1].outcome in CUT:
-        sums["message"] += f" Of {wanted} starts, {len(runs) - 1} came to their end."
     return type(best)({**best, **sums, "certificate": whole, "runs": runs})
 
 
-def _points(x0: Vector, starts: Starts, seed: int) -> list[Vector]:
+def _points(x0: Vector, starts: Starts, seed: int, box: Any) -> list[Vector]:
     rng = np.random.default_rng((seed, 0x57A27))
     if callable(starts):
         return [point(starts(rng), "starts(rng)") for _ in range(DRAWS)]
     if isinstance(starts, int | np.integer):
-        if starts < 1:
-            raise ValueError(f"starts must be at least 1, got {starts}")
+        whole("starts", starts, least=1, most=MOST)
         spread = max(1.0, float(np.sqrt(np.mean(x0 * x0))))
         away = rng.standard_normal((int(starts) - 1, x0.size)) * spread
-        return [x0, *(x0 + away).astype(x0.dtype)]
+        drawn = (x0 + away).astype(x0.dtype)
+        return [x0, *(drawn if box is None else map(box.clip, drawn))]
     rows = [*starts] if np.iterable(starts) else []
     if not rows:
         raise ValueError(
-            f"starts must be a number, points, or a function that draws one, got {starts!r}"
+            f"starts must be a number, points, or a function that draws one, got {shown(starts)}"
         )
     points = [point(start, "a row of starts") for start in rows]
     for start in points:

@@ -8,12 +8,12 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
 from unsaddle.core.outcome import STATUS, Outcome
-from unsaddle.messages import nearest
+from unsaddle.methods.checks import one_of, whole
 from unsaddle.methods.constants import SampledGiven, spelled
 from unsaddle.methods.table import STOCHASTIC, parameters_of
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint
-from unsaddle.numpy.inputs import point, whole
+from unsaddle.numpy.inputs import point
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.minimize import resume
 from unsaddle.numpy.ops import ops
@@ -22,7 +22,7 @@ from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 BATCHES = ("batch", "search_batch", "check_batch")
 WORDS = {  # of an outcome's sentence, where gradients are known from samples
-    "max_gradients": "max_samples",
+    "max_gradients or max_seconds": "max_samples",
     "hessian_lipschitz is too small, or the decrease is below what floating point can show": (
         "hessian_lipschitz is off, or check_batch is too small to show the decrease"
     ),
@@ -72,8 +72,7 @@ def minimize_stochastic(
             "sampler was given beside a FiniteSum, which draws rows of its data by itself: "
             "leave sampler out, or pass a function as grad"
         )
-    if method not in STOCHASTIC:
-        raise ValueError(f"method {method!r} is unknown; {nearest(method, STOCHASTIC)}")
+    one_of("method", method, STOCHASTIC)
     if method == "psgd" and max_samples is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
     source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
@@ -82,7 +81,7 @@ def minimize_stochastic(
     parameters = parameters_of(method, start.size, words, minimize_stochastic, {}, data)
     for name in [name for name in BATCHES if name in given]:
         source.check(int(given[name]))
-    seed, limit = int(whole("seed", seed)), whole("max_samples", max_samples, none=True)
+    seed, limit = whole("seed", seed), whole("max_samples", max_samples, none=True)
     oracle, solver = SampledOracle(source, start, seed, limit), STOCHASTIC[method].solver
     call = None if callback is None else adapted(callback)
     run = Run(solver, parameters, solver.start(ops, parameters, start, seed), oracle, call)

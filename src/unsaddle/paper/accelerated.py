@@ -4,8 +4,27 @@ from collections.abc import Callable
 
 from unsaddle import landscapes
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.claims import Claim, Readings, both, dominated, share
-from unsaddle.paper.declare import Figure, Scan, at, faster, figure_on, gathers, symbols
+from unsaddle.paper.claims import (
+    HALVES,
+    TEXT,
+    Claim,
+    Readings,
+    both,
+    dominated,
+    larger,
+    share,
+    sooner,
+)
+from unsaddle.paper.declare import (
+    Figure,
+    Scan,
+    at,
+    both_counts,
+    faster,
+    figure_on,
+    gathers,
+    symbols,
+)
 from unsaddle.paper.experiment import Arm, Panel
 
 OURS, THEIRS = ("ours", "<=", 0.9, "<", 0.05), ("theirs", "<=", 0.9, ">", 0.2)  # the halves
@@ -55,6 +74,7 @@ def _halves(f: Landscape, eta: float, times: int) -> tuple[Claim, ...]:
             both(THEIRS, OURS),
             theory | at("theta", *THETAS, after=" for both") | _with_nce(theory),
             VACUOUS,
+            kind=HALVES,
         ),
     )
 
@@ -85,7 +105,7 @@ def _against_pagd(
         Arm("PAGD", "pagd", (times // 2, times), given | {"theta": 0.3}),
     )
     theory, drawn = _by_theory(f, eta), {"theta = 0.2 (ANCGD), 0.3 (PAGD)": {}}
-    thetas = theory | drawn | at("theta", 0.3, after=" for both") | _with_nce(theory)
+    thetas = theory | at("theta", 0.3, after=" for both") | _with_nce(theory) | drawn
     return figure_on(
         panel,
         *claims(f, eta, times),
@@ -99,8 +119,9 @@ def _against_pagd(
             bounds,
             f"{_quantity(f)} <= 0.9",
         ),
-        note=f"{note} Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, the one pair that "
-        "meets every half-claim of figures 4 to 8; it gives the two methods different momentum.",
+        note=f"{note} Theta is not given. Drawn: 0.2 for ANCGD and 0.3 for PAGD, one pair that "
+        "meets every half-claim of figures 4 to 8. It gives the two methods different momentum, "
+        "and no claim rests on it where one theta for both would do.",
     )
 
 
@@ -109,8 +130,28 @@ def quartic_accelerated() -> Figure:
     f, eta = landscapes.quartic(), 0.05
     note = "At the theory's theta PAGD does not fail as the caption says."
     figure = _against_pagd(f, eta, 0.08, 40, _halves, (0.05, 0.2), note)
-    left = gathers(figure.panels[0], "ours", _by_theory(f, eta) | at("theta", 0.2))
-    return figure._replace(claims=(*figure.claims, left))
+    theory = _by_theory(f, eta)
+    left = gathers(figure.panels[0], "ours", theory | at("theta", 0.2))
+    helps = Claim(
+        "With fewer iterations ANCGD and PAGD decrease f more than NC-finding and PGD (E.2)",
+        larger(0.9, without_momentum()),
+        theory | at("theta", 0.3, after=" for both") | _with_nce(theory),
+        "Against figure 1, at the times of both captions. With NCE, as PAGD is published, it "
+        "fails: PAGD is then slower than PGD, which speaks against the reading that PAGD was run "
+        "with NCE.",
+        kind=TEXT,
+    )
+    return figure._replace(claims=(*figure.claims, left, helps))
+
+
+def without_momentum() -> Panel:
+    """Give the panel of figure 1."""
+    given = {"eta": 0.05, "r": 0.1}
+    return Panel(
+        landscapes.quartic(),
+        Arm("NC-finding", "pgd+nc", (15, 30), given),
+        Arm("PGD", "pgd", (45, 90), given),
+    )
 
 
 def triangle_accelerated() -> Figure:
@@ -130,23 +171,42 @@ def exponential_accelerated() -> Figure:
 
 def _against_neon(
     f: Landscape, eta: float, times: int, extract: str, threshold: float,
-    bounds: tuple[float, ...], claims: tuple[Claim, ...], note: str,
+    bounds: tuple[float, ...], claims: tuple[Claim, ...], pagd_step: float, note: str,
 ) -> Figure:  # fmt: skip
-    """Declare a figure of ANCGD against NEON+."""
+    """Declare a figure of ANCGD against NEON+, and the sentence of E.3 about it and PAGD."""
     theory, given = symbols(f, eta), {"eta": eta, "r": 0.1}
     panel = Panel(
         f,
         Arm("ANCGD", "ancgd", (times // 2,), given | {"theta": 0.2}),
         Arm("NEON+", "neon+", (times,), given | {"zeta": theory["zeta"], "extract": extract}),
     )
+    raw = {"theirs": {"extract": "point"}}
+    searched = theory | {"extract": "search"}
     readings = {
-        "both by theory, the line search for both": theory | {"extract": "search"},
+        "both by theory, the line search for both": searched,
+        "both by theory, NEON+'s own iterate": searched | raw,
         "theta = 0.2, zeta by theory, as drawn": {},
     }
+    momentum = Arm("PAGD", "pagd", (), symbols(f, pagd_step) | {"r": 0.1})
+    steps = {
+        "the captions' steps, all by theory": searched,
+        "one step for all, by theory": searched | {"other": theory},
+        "the captions' steps, by theory, PAGD with NCE": searched | {"other": {"nce": 1}},
+        "the captions' steps, by theory, NEON+'s own iterate": searched | raw,
+    }
+    sooner_than_pagd = Claim(
+        "NEON+ and ANCGD both converge faster than PAGD (E.3)",
+        sooner(0.9, 160, Panel(f, momentum, momentum)),
+        both_counts(steps),
+        f"PAGD's step is {pagd_step:g} in its own figure, theirs is {eta:g}. The value is the "
+        "iterations of the slower of the two over PAGD's.",
+        kind=TEXT,
+    )
     return figure_on(
         panel,
         *claims,
         *faster(panel, threshold, "1/2", 80, readings),
+        sooner_than_pagd,
         scan=Scan(
             "theta, and 1 - zeta",
             (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
@@ -185,12 +245,13 @@ def triangle_neon() -> Figure:
         "Zeta and theta are not given. Drawn: NEON+'s own iterate, zeta by theory, and theta = 0.2."
         " The scan gives the line search to both."
     )
-    figure = _against_neon(f, eta, 20, "point", 0.95, (0.1,), claims, note)
+    figure = _against_neon(f, eta, 20, "point", 0.95, (0.1,), claims, 0.01, note)
     zetas = {"zeta by theory": {}, "zeta by theory, at t = 10": {"t": (10,)}} | at("zeta", 0.9)
     later = " Later than t = 10 it leaves: it is not renormalised."
     ours = gathers(figure.panels[0], "ours", _by_theory(f, eta))
     theirs = gathers(figure.panels[0], "theirs", zetas, later)
-    return figure._replace(claims=(*figure.claims, ours, theirs))
+    *others, appendix = figure.claims
+    return figure._replace(claims=(*others, ours, theirs, appendix))
 
 
 def exponential_neon() -> Figure:
@@ -205,6 +266,10 @@ def exponential_neon() -> Figure:
             {
                 "literally a decrease": {"zeta": zeta} | literally,
                 f"-f; zeta = {zeta:.3f}, by theory": {"zeta": zeta},
+                f"-f; zeta = {zeta:.3f}, by theory; its own iterate, without a line search": {
+                    "zeta": zeta,
+                    "extract": "point",
+                },
                 **at("zeta", 0.85, 0.7, before="-f; "),
             },
             "Read literally it is vacuous: no decrease beyond 0.5 exists.",
@@ -223,4 +288,4 @@ def exponential_neon() -> Figure:
         "Zeta and theta are not given. Drawn: zeta by theory, theta = 0.2, the line search for "
         "both, and -f for a descent value."
     )
-    return _against_neon(f, eta, 40, "search", 0.9, (0.1, 0.2), claims, note)
+    return _against_neon(f, eta, 40, "search", 0.9, (0.1, 0.2), claims, 0.03, note)

@@ -5,6 +5,7 @@ reading. The answer is what was measured, how sure it is, and whether the paper 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import inf, prod, sqrt
 from operator import eq, gt, lt
@@ -13,13 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binom
 
-from unsaddle.paper.experiment import ARMS, RUN, Experiment
+from unsaddle.paper.experiment import ARMS, RUN, Experiment, Panel
 
 SAMPLES = 100_000  # for each probability
 NONE = 1e-3  # fewer than this share through: a method has not arrived yet
 ALIKE = 0.05  # shares within this of 0, or of 1, are alike whatever the methods do
 HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"
 LASTING = "{}, for good"
+CAPTION, DRAWN = "caption: histograms", "caption: samples drawn"  # where a sentence stands
+INTRODUCTION, TEXT = "introduction: iterations", "text and theorems"
+HALVES = "caption: both halves at once, which is ours"
 COMPARE = {">": gt, "<": lt, "=": eq}
 COUNTS = np.arange(RUN + 1)  # of samples in one run of the paper
 
@@ -49,6 +53,7 @@ class Claim(NamedTuple):
     readings: Readings
     note: str = ""
     first: bool = False  # to be measured before others, whose samples are among its own
+    kind: str = CAPTION  # where the sentence stands
 
 
 def question(measure: Callable[..., Measured]) -> Callable[..., Ask]:
@@ -192,6 +197,52 @@ def race(threshold: float, ratio: float, limit: int, experiment: Experiment) -> 
     return Measured(value, low, high, run, value < ratio, words, m)
 
 
+@question
+def larger(threshold: float, other: Panel, experiment: Experiment) -> Measured:
+    """Ask whether either arm has more samples above a threshold than its like of another panel."""
+    whole = replace(experiment, panels=(*experiment.panels, other))
+    pairs = [[whole.share(arm, threshold, which) for which in (0, 1)] for arm in ARMS]
+    gap = min(fast - slow for fast, slow in pairs)
+    spread = 1.96 * sqrt(max(p * (1 - p) + q * (1 - q) for p, q in pairs) / whole.m)
+    run = prod(float(binom.pmf(COUNTS, RUN, p) @ binom.cdf(COUNTS - 1, RUN, q)) for p, q in pairs)
+    arms = [[getattr(panel, arm) for panel in whole.panels] for arm in ARMS]
+    words = "; ".join(
+        ", ".join(
+            f"{arm.label} {p:.1%} at t = {arm.times[-1]}" for arm, p in zip(*each, strict=True)
+        )
+        for each in zip(arms, pairs, strict=True)
+    )
+    words += f" above {threshold:g}"
+    return Measured(gap, gap - spread, gap + spread, run, gap > 0, words, whole.m)
+
+
+@question
+def sooner(threshold: float, limit: int, other: Panel, experiment: Experiment) -> Measured:
+    """Ask whether both arms have 90% of their samples through before another panel's second has."""
+    lasting = bool(experiment.changes.get("lasting"))
+    changes = experiment.changes.get("other", {})
+    slow = replace(experiment, panels=(*experiment.panels, other), changes=changes)
+    times = range(1, limit + 1)
+    rows = [experiment.curve(arm, threshold, times, stop=0.97) for arm in ARMS]
+    rows.append(slow.curve("theirs", threshold, times, 1, stop=0.97))
+
+    def quotient(shares: list[np.ndarray], shift: float = 0.0) -> np.ndarray:
+        *fast, last = (reached(each, 0.9 + by, lasting) for each, by in
+                       zip(shares, (-shift, -shift, shift), strict=True))  # fmt: skip
+        return np.maximum(*fast) / np.minimum(last, limit + 1)
+
+    shares, m = [each.mean(-1) for each in rows], experiment.m
+    spread = 1.96 * 0.3 / sqrt(m)
+    value, low, high = (float(quotient(shares, by)) for by in (0.0, spread, -spread))
+    run = float(np.mean(quotient([of_runs(each) for each in rows]) < 1))
+    ends = [reached(each, lasting=lasting) for each in shares]
+    counts = [f"{end:.0f}".replace("inf", f"over {limit}") for end in ends]
+    labels = [getattr(experiment.panels[0], arm).label for arm in ARMS] + [other.theirs.label]
+    words = ", ".join(f"{label} {count}" for label, count in zip(labels, counts, strict=True))
+    kind = "for good" if lasting else "through"
+    return Measured(value, low, high, run, value < 1, f"90% {kind} after: {words}", m)
+
+
 def judge(
     claim: Claim, experiment: Experiment, tick: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
@@ -207,6 +258,7 @@ def judge(
     verdict = HOLDS if literal <= {*good} else ONLY if good else FAILS
     return {
         "paper": claim.words,
+        "kind": claim.kind,
         "verdict": verdict,
         "literal": names[0],
         "reading": shown,
@@ -216,9 +268,9 @@ def judge(
     }
 
 
-def known(words: str, reading: str, measured: Measured, note: str) -> dict[str, Any]:
+def known(words: str, reading: str, measured: Measured, note: str, kind: str) -> dict[str, Any]:
     """Give the verdict on a claim that has one reading and is measured already."""
-    claim = Claim(words, lambda *asked: measured, {reading: {}}, note)
+    claim = Claim(words, lambda *asked: measured, {reading: {}}, note, kind=kind)
     return judge(claim, Experiment((), 0, measured.samples))
 
 

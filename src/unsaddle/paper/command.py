@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from unsaddle.paper import pipeline
 
 
-def run(names: list[str], output: str, seed: int, again: bool) -> int:
+def run(names: list[str], output: str, seed: int, again: bool, scheduler: str | None = None) -> int:
     """Run the jobs with a progress bar and the time left, or where none can be a line per part."""
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
@@ -36,7 +36,7 @@ def run(names: list[str], output: str, seed: int, again: bool) -> int:
                 if news and progress.disable:
                     print(f"{words}: {name}", file=sys.stderr, flush=True)
 
-            page = pipeline.reproduce(names, Path(output), seed, again, told)
+            page = pipeline.reproduce(names, Path(output), seed, again, told, scheduler)
     except KeyboardInterrupt:
         print("unsaddle: interrupted; type the same again to go on from what is finished",
               file=sys.stderr)  # fmt: skip

@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle.landscapes import Landscape
-from unsaddle.paper.claims import LASTING, Ask, Claim, Readings, ahead, aligned, race
+from unsaddle.paper.claims import (
+    DRAWN,
+    INTRODUCTION,
+    LASTING,
+    Ask,
+    Claim,
+    Readings,
+    ahead,
+    aligned,
+    race,
+)
 from unsaddle.paper.experiment import Panel
 
 
@@ -60,24 +70,31 @@ def at(symbol: str, *values: float, before: str = "", after: str = "") -> Readin
     return {f"{before}{symbol} = {value:g}{after}": {symbol: value} for value in values}
 
 
+def both_counts(readings: Readings) -> Readings:
+    """Give the readings of a race: through for the first time, and for good."""
+    lasting = {LASTING.format(name): each | {"lasting": 1} for name, each in readings.items()}
+    return readings | lasting
+
+
 def faster(
     panel: Panel, threshold: float, ratio: str, limit: int, readings: Readings, note: str = ""
 ) -> tuple[Claim, Claim]:
     """Claim what the introduction says of the iterations, and the captions of their left halves."""
     ours, theirs = panel.ours.label, panel.theirs.label
-    lasting = {LASTING.format(name): each | {"lasting": 1} for name, each in readings.items()}
     needs_less = Claim(
         f"{ours} typically needs less than {ratio} of {theirs}'s iterations",
         race(threshold, float(Fraction(ratio)), limit),
-        {**readings, **lasting},
+        both_counts(readings),
         note,
         first=True,
+        kind=INTRODUCTION,
     )
     converges = Claim(
         f"{ours} converges faster than {theirs} even when it has far fewer iterations",
         ahead(threshold),
         readings,
         "Read as: at each of the times drawn a larger share of samples is above the threshold.",
+        kind=DRAWN,
     )
     return needs_less, converges
 
@@ -93,4 +110,5 @@ def gathers(panel: Panel, arm: str, readings: Readings, more: str = "") -> Claim
         readings,
         "Read as: over 90% of the directions have at least half of the saddle's negative "
         f"curvature; on a uniform circle {start:.0%} have.{more}",
+        kind=DRAWN,
     )

@@ -62,7 +62,7 @@ def samples(axes: Axes, panel: Panel, moment: int, ours: np.ndarray, theirs: np.
     contour(axes, panel.landscape)
     for arm, x in (("theirs", theirs), ("ours", ours)):
         one: Arm = getattr(panel, arm)
-        label = f"{one.label}, t = {one.times[moment]}"
+        label = named(one, one.times[moment])
         axes.plot(*x.T, ".", color=COLOURS[arm], markersize=4, alpha=0.6, label=label)
     box = axes.inset_axes((CORNER[0], 0.03, 0.98 - CORNER[0], CORNER[1] - 0.08))
     box.plot(*ours.T, ".", color=COLOURS["ours"], markersize=3, alpha=0.5)
@@ -71,7 +71,16 @@ def samples(axes: Axes, panel: Panel, moment: int, ours: np.ndarray, theirs: np.
     box.spines[:].set_visible(True)
     box.text(0.5, 0.5, "at the\nsaddle", fontsize=6.5, ha="center", va="center", color="#555555",
              transform=box.transAxes)  # fmt: skip
-    key(axes, 2, markerscale=2, handletextpad=0.1, columnspacing=1.0)
+    columns = 1 if "theta" in panel.ours.values else 2
+    key(axes, columns, markerscale=2, handletextpad=0.1, columnspacing=1.0)
+
+
+def named(arm: Arm, time: int) -> str:
+    """Name a method, its momentum and the time, for a legend."""
+    momentum = [
+        rf"$\{each} = {arm.values[each]:.2g}$" for each in ("theta", "zeta") if each in arm.values
+    ]
+    return ", ".join([arm.label, *momentum, f"t = {time}"])
 
 
 def key(axes: Axes, columns: int, **more: Any) -> None:
@@ -86,7 +95,7 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
     bins = np.linspace(min(low, top - 0.05), top + 1e-9, 26).tolist()
     for arm, each in values.items():
         one: Arm = getattr(panel, arm)
-        label = f"{one.label}, t = {one.times[-1]}"
+        label = named(one, one.times[-1])
         axes.hist(each[:run], bins, weights=np.full(run, 1 / run), color=COLOURS[arm], alpha=0.35,
                   label=label)  # fmt: skip
         axes.hist(each, bins, weights=np.full(len(each), 1 / len(each)), color=COLOURS[arm],

@@ -95,7 +95,8 @@ class Way:
         one: Arm = getattr(panel, arm)
         kind = KINDS[one.method]
         known = {*kind.names, "circle", "extract", "reference", "eps"}
-        values = {k: v for k, v in {**one.values, **changes}.items() if k in known}
+        own = changes.get(arm, {})  # what a reading says of this arm alone
+        values = {k: v for k, v in {**one.values, **changes, **own}.items() if k in known}
         self.method, self.values = one.method, values
         self.ops = Batch(circle=True) if values.get("circle") else panel.ops
         # search, point, curvature at the saddle, or a length along the direction

@@ -32,12 +32,7 @@ SCALES: Readings = {  # of figure 3, where the caption and the text differ
 
 def quartic_descent() -> Figure:
     """Figure 1."""
-    given = {"eta": 0.05, "r": 0.1}
-    panel = Panel(
-        landscapes.quartic(),
-        Arm("NC-finding", "pgd+nc", (15, 30), given),
-        Arm("PGD", "pgd", (45, 90), given),
-    )
+    panel = accelerated.without_momentum()
     ours, theirs = share("ours", "<=", 0.9, "<", 0.05), share("theirs", "<=", 0.9, ">", 0.4)
     circle = {"common reading: perturbed in the disc": {}, "perturbed on the circle": {"circle": 1}}
     steps = PLAIN | {"step of length 1/4 instead of a line search": {"extract": 0.25}}
@@ -72,18 +67,21 @@ def stochastic_cubic_descent() -> Figure:
     )
     ours, theirs = share("ours", "<=", 0.6, "<", 0.1), share("theirs", "<=", 0.6, ">", 0.5)
     printed, inside, variance = {"start": 0}, {"kick": eta * sqrt(2 * r)}, {"kick": sqrt(2 * r)}
+    both = {"start": 1, "xi": 1.0}  # xi/L_0 with L_0 = r_s is this xi with L_0 = 1
     samples = {"kick": 0.0, "sigma": r / eta}
     starts = {
         "Algorithm 3 as printed, y_0 = 0": printed,
-        "start on the circle of radius r, as the caption says": {"start": 1},
+        "start on the circle of radius r, as the caption says; L_0 = r_s, as printed": both,
+        "start on the circle of radius r, as the caption says; L_0 = 1": {"start": 1},
     }
     races = {
         "Algorithm 3 and the noise as published": {"start": 0, "kick": eta * r},
         "Algorithm 3 as printed; noise of standard deviation r outside the step": printed,
-        "start on the circle; noise of standard deviation r outside the step": {},
+        "start on the circle, L_0 = r_s; noise of standard deviation r outside the step": both,
+        "start on the circle, L_0 = 1; noise of standard deviation r outside the step": {},
         "Algorithm 3 as printed; noise of variance r inside the step": printed | inside,
         "Algorithm 3 as printed; noise of variance r outside the step": printed | variance,
-        "start on the circle; noise of variance r outside the step": variance,
+        "start on the circle, L_0 = 1; noise of variance r outside the step": variance,
     }
     noises = {
         "noise N(0, r^2/d) inside the step, as published": {"kick": eta * r},
@@ -123,7 +121,10 @@ def stochastic_cubic_descent() -> Figure:
             "decrease <= 0.6",
             logarithmic=True,
         ),
-        note="The noise model is not given. PSGD is drawn with noise of standard deviation 0.01 "
+        note="SNC-finding is drawn from the circle, as the caption says, with L_0 = 1. Algorithm 3 "
+        "prints y_0 = 0 and L_0 = r_s; from y_0 = 0 it does not matter what L_0 is, but on the "
+        "circle the printed one lets the first steps be all noise, and the search does as badly as "
+        "from 0. The noise model is not given. PSGD is drawn with noise of standard deviation 0.01 "
         "per step. Additive noise of the samples cancels in Algorithm 3, which differences the "
         "same samples at two points, and not in PSGD, where it is as good as noise of its own: "
         "such a model favours SNC-finding. The scan gives PSGD noise of its own, and SNC-finding "

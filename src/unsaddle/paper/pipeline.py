@@ -25,8 +25,15 @@ from typing import Any, NamedTuple
 
 import unsaddle
 from unsaddle.messages import nearest
-from unsaddle.paper import jobs
-from unsaddle.paper.extras import growth, robustness, table1
+from unsaddle.paper import elsewhere, jobs
+from unsaddle.paper.extras import (
+    adversary,
+    applications,
+    growth,
+    robustness,
+    table1,
+    theorems,
+)
 from unsaddle.paper.figures import FIGURES
 from unsaddle.paper.report import write_report
 
@@ -44,8 +51,10 @@ JOBS: dict[str, Planned] = {
     "radius": Planned(robustness.radius, 4.0),
     "growth": Planned(growth.growth, 75.0),
     "stability": Planned(robustness.stability, 10.0),
-    "robustness": Planned(robustness.robustness, 25.0),
-    "table1": Planned(table1.table1, 30.0),
+    "robustness": Planned(adversary.robustness, 60.0),
+    "table1": Planned(table1.table1, 90.0),
+    "theorems": Planned(theorems.theorems, 20.0),
+    "applications": Planned(applications.applications, 20.0),
 }
 
 
@@ -64,6 +73,7 @@ def reproduce(
     seed: int,
     again: bool,
     told: Callable[[str, float], None] = lambda name, share: None,
+    scheduler: str | None = None,  # address of Dask's, on whose workers jobs run
 ) -> Path:
     """Run jobs and write the report."""
     todo = chosen(names)
@@ -76,7 +86,10 @@ def reproduce(
         for name in done:
             told(name, 1.0)
         rest = sorted(set(todo) - set(done), key=lambda name: -JOBS[name].seconds)
-        _run(rest, output, seed, told)
+        if scheduler is None:
+            _run(rest, output, seed, told)
+        else:
+            elsewhere.run(scheduler, rest, output, seed, told)
         known = {name: finished(name, output, seed) for name in JOBS}
         results = {name: result for name, result in known.items() if result}
         return write_report(results, output, seed)

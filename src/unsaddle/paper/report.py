@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment
 
 from unsaddle import __version__
-from unsaddle.paper.claims import FAILS, HOLDS, ONLY, SAMPLES
+from unsaddle.paper.claims import CAPTION, FAILS, HOLDS, ONLY, SAMPLES
 from unsaddle.paper.experiment import RUN
 
 BADGES = {HOLDS: "holds", ONLY: "only", FAILS: "fails"}
@@ -35,6 +35,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         pictures=pictures,
         encode=lambda png: base64.b64encode(png).decode(),
         badges=BADGES,
+        caption=CAPTION,
         version=__version__,
         seed=seed,
         samples=SAMPLES,

@@ -8,20 +8,37 @@ from unsaddle.torch.certify import certify
 from unsaddle.torch.escape import Escape
 from unsaddle.torch.methods import (
     ANCGD,
+    CDHS,
     NEON,
     PAGD,
     PGD,
     PGDNC,
     PSGD,
     SGDNC,
+    AdaNCG,
     AGDAuto,
     AGDLanczos,
     Auto,
+    Neon2,
     NEONPlus,
 )
 from unsaddle.torch.methods import OPTIMISERS as OPTIMISERS
 
 __all__ = [
-    "ANCGD", "NEON", "PAGD", "PGD", "PGDNC", "PSGD", "SGDNC", "AGDAuto", "AGDLanczos", "Auto",
-    "Escape", "NEONPlus", "certify",
+    "ANCGD",
+    "CDHS",
+    "NEON",
+    "PAGD",
+    "PGD",
+    "PGDNC",
+    "PSGD",
+    "SGDNC",
+    "AGDAuto",
+    "AGDLanczos",
+    "AdaNCG",
+    "Auto",
+    "Escape",
+    "NEONPlus",
+    "Neon2",
+    "certify",
 ]  # fmt: skip

@@ -1,14 +1,26 @@
 """``certify``: one search where the parameters are."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.phases import PROVE
+from unsaddle.core.kernel import Parameters
+from unsaddle.core.phases import PROVE, name_of
+from unsaddle.core.records import leaves
 from unsaddle.messages import SEARCHED, knowing
+from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
-from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, listed, whole
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.inputs import (
+    check_closure,
+    check_parameters,
+    gradient_of,
+    is_sharded,
+    listed,
+    tensor,
+)
+from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.optimizer import Closure
+from unsaddle.torch.ranks import Ranks, checksum
 from unsaddle.torch.session import ParameterSession
 
 
@@ -25,6 +37,7 @@ def certify(
     hessian_lipschitz: float | None = None,  # rho
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    group: Any = None,
 ) -> Certificate:
     """Certify that the loss has no curvature below -curvature_tol at the parameters, or find it.
 
@@ -39,6 +52,8 @@ def certify(
         gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
             not given.
         probe_radius: Distance over which gradients are differenced; chosen if not given.
+        group: The process group whose ranks answer together, each with its own data; all processes
+            if None.
 
     Returns:
         The certificate; its direction, if any, is a list of tensors, one per parameter.
@@ -47,13 +62,13 @@ def certify(
         ValueError: If an argument is out of range, or no parameter requires a gradient.
     """
     check_closure(closure, "the order is certify(closure, params)")
-    at = [p for p in listed(params) if p.requires_grad]
+    at = [p for p in map(tensor, listed(params)) if p.requires_grad]
     if not at:
         raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")
     check_parameters([{"params": at}])
     solver, parameters = search(
         "anc",
-        ops.size(at),
+        sum(p.numel() for p in at),
         curvature_tol=curvature_tol,
         failure_probability=failure_probability,
         smoothness=smoothness,
@@ -61,21 +76,35 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
     )
-    session, gradients = ParameterSession(at, solver, parameters, whole("seed", seed)), 0
+    ranks, gradients = Ranks(group), 0
+    session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
+    run = _run(seed, parameters)
     try:
-        while session.ask() is not None:
-            session.tell(gradient=_gradient(closure, at))
+        while (query := session.ask()) is not None:
+            same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
+            run = {}  # is compared once
+            session.tell(gradient=_gradient(closure, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
     return certificate(session.claim(gradients))
 
 
-def _gradient(closure: Closure, at: Vector) -> Vector:
-    """Give the gradient where the parameters are, lent."""
-    with torch.enable_grad():
+def _run(seed: int, parameters: Parameters) -> dict[str, Any]:
+    """Say what ranks compare at first."""
+    return {"optimiser": "certify", "seed": seed, "settings": dict(leaves(parameters))}
+
+
+def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) -> Vector:
+    """Give the gradient where the parameters are, lent; if there are ranks, the mean of theirs."""
+    with ranks.watched(), torch.enable_grad():
         closure()
+    if ranks.several:
+        there = [i for i, p in enumerate(at) if p.grad is not None]
+        plain = [p for p in at if not is_sharded(p)]
+        begins = {"parameters": checksum(plain)} if "seed" in same else {}
+        ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):
         raise RuntimeError("the closure left no gradient: let it call loss.backward()")
     return gradient_of(at)

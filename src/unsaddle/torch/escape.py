@@ -12,9 +12,9 @@ from unsaddle.core.session import Query
 from unsaddle.descents import wrapped
 from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
 from unsaddle.escapes import confirmed_jump
+from unsaddle.methods.checks import whole, yes_or_no
 from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
-from unsaddle.torch.inputs import whole
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import SessionOptimizer, log
 from unsaddle.torch.session import ParameterSession
@@ -75,6 +75,7 @@ class Escape(SessionOptimizer):
         hessian_lipschitz: float | None = None,  # rho
         reset: bool = True,
         seed: int = 0,
+        group: Any = None,
     ) -> None:
         """Wrap an optimiser.
 
@@ -89,6 +90,8 @@ class Escape(SessionOptimizer):
             hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
             reset: Whether a jump resets the inner optimiser's state.
             seed: All randomness is a function of it.
+            group: The process group whose ranks train together, each with its own data; all
+                processes if None.
 
         Raises:
             TypeError: If inner is not a torch optimiser.
@@ -107,10 +110,10 @@ class Escape(SessionOptimizer):
         claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
         known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz}
         parameters = around(whole("patience", patience, least=1), tol, **claim, **known)
-        self.inner, self.reset = inner, reset
+        self.inner, self.reset = inner, yes_or_no("reset", reset)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
-        super().__init__(inner.param_groups, inner.defaults, parameters, seed)
+        super().__init__(inner.param_groups, inner.defaults, parameters, seed, group)
         self.param_groups = inner.param_groups
 
     def _solver(self) -> Solver:
@@ -125,9 +128,12 @@ class Escape(SessionOptimizer):
     def state_dict(self) -> dict[str, Any]:
         """Give the state of both, the inner optimiser's under ``inner``."""
         packed = super().state_dict()
-        shown = None if self.certificate is None else {**vars(self.certificate)}
+        sharded = self._session is not None and self._session.layout.sharded
+        unsaid = sharded or self.certificate is None  # what is sharded has the same form always
+        shown = None if unsaid else {**vars(self.certificate)}
         packed["param_groups"][0][saved.WORD] |= {"reset": self.reset, "certificate": shown}
-        return {**packed, "inner": self.inner.state_dict()}
+        inner = saved.form(self.inner) if sharded and not self.queries else self.inner
+        return {**packed, "inner": inner.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a saved state, with the settings that are in it; load the model first."""
@@ -140,7 +146,7 @@ class Escape(SessionOptimizer):
         shown = numbers["certificate"]
         if shown is not None and self._session is not None:
             way = shown["direction"] and [
-                u.to(p) for u, p in zip(shown["direction"], self._session.at, strict=True)
+                u.to(p) for u, p in zip(shown["direction"], self._session.params, strict=True)
             ]
             self.certificate = Certificate(**{**shown, "direction": way})
 
@@ -159,11 +165,17 @@ class Escape(SessionOptimizer):
         begin = BEGIN if self._closure is not None else ASK_ONCE
         after, steps = wrapped.search_due(ops, p, s, value, gradient, begin)
         if steps and self._asks:
-            with torch.enable_grad():
-                self.inner.step(self._closure)  # type: ignore[arg-type]
+            self.inner.step(self._asked)  # type: ignore[arg-type]
         elif steps:
             self.inner.step()
         return after
+
+    def _asked(self) -> Any:
+        """Call the closure for the inner optimiser."""
+        assert self._closure is not None
+        with self._group().watched(), torch.enable_grad():
+            loss = self._closure()
+        return self._agreed(loss)
 
     def _require(self, query: Query, loss: Any) -> None:
         """Ask for a closure where the inner optimiser needs one."""
@@ -185,7 +197,11 @@ class Escape(SessionOptimizer):
 
     def _extra(self) -> float:
         """wd/2 |x|^2, at the parameters."""
-        return sum(rate / 2 * ops.dot([p], [p]) for p, rate in self._decay().items())
+        session, decay = self._session, self._decay()
+        if session is None or not session.layout.sharded or not decay:
+            return sum(rate / 2 * ops.dot([p], [p]) for p, rate in decay.items())
+        pairs = zip(session.params, session.at, strict=True)
+        return session.layout.ops.dot([decay.get(p, 0.0) / 2 * u for p, u in pairs], session.at)
 
     def _gradient(self) -> Vector | None:
         """g + wd x, at the parameters."""
@@ -193,8 +209,8 @@ class Escape(SessionOptimizer):
         if gradient is None or self._session is None or not decay:
             return gradient
         return [
-            g.add(p, alpha=decay[p]) if p in decay else g
-            for p, g in zip(self._session.at, gradient, strict=True)
+            g.add(u, alpha=decay[p]) if p in decay else g
+            for p, u, g in zip(self._session.params, self._session.at, gradient, strict=True)
         ]
 
     def _jumped(self, session: ParameterSession) -> None:
@@ -204,13 +220,13 @@ class Escape(SessionOptimizer):
         """Say whether the next query is to be of another minibatch."""
         return query.phase in NEXT_BATCH
 
-    def _advance(self) -> None:
-        """Go on to the next query, and log a search that begins."""
-        super()._advance()
-        if self._query is not None and self._query.searches and self._session is not None:
-            state = self._session.state
-            norm = ops.norm(state.escape.gradient)
-            log.info("search %d: gradient norm %.3g", state.episode, norm)
+    def _notice(self, session: ParameterSession, query: Query) -> None:
+        """Log a search that begins with the gradient's norm there."""
+        if query.searches:
+            norm = session.layout.ops.norm(session.state.escape.gradient)
+            log.info("search %d: gradient norm %.3g", session.state.episode, norm)
+        else:
+            super()._notice(session, query)
 
     def _end(self, session: ParameterSession) -> None:
         """Log what a search has shown, and go on with the inner optimiser."""

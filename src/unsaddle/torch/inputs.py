@@ -1,10 +1,11 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
-from math import inf, isfinite
-from numbers import Integral, Real
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.methods.checks import number, shown
+from unsaddle.torch.ops import Vector, torch
 
 LARGEST = 1e38  # a precision has to reach this far
 
@@ -13,11 +14,6 @@ def check_parameters(groups: list[dict[str, Any]]) -> None:
     """Refuse parameters that no method can handle."""
     params = [p for group in groups for p in group["params"]]
     for p in params:
-        if hasattr(p, "device_mesh"):
-            raise TypeError(
-                "parameters must be whole on every rank, got a DTensor, as FSDP and tensor "
-                "parallelism make them: keep them whole with DistributedDataParallel"
-            )
         if not p.is_floating_point():
             hint = "; use torch.view_as_real" if p.is_complex() else ""
             raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
@@ -41,6 +37,8 @@ def listed(params: Any) -> list[Any]:
         raise TypeError(f"params must be parameters, got the module {name}: pass net.parameters()")
     if isinstance(params, torch.Tensor):
         raise TypeError("params must be a list of parameters, got a single tensor: pass [tensor]")
+    if not isinstance(params, Iterable) or isinstance(params, str | bytes):
+        raise TypeError(f"params must be a list of parameters, got {shown(params)}")
     return [*params]
 
 
@@ -62,10 +60,21 @@ def counted(params: Any) -> tuple[list[Any], int]:
 def _tensors(group: Any) -> list[torch.Tensor]:
     """Give the tensors of a group, or of a bare (named) parameter; does not use up a generator."""
     if isinstance(group, dict):
+        if "params" not in group:
+            raise TypeError(f"params has a group without parameters, got {shown(group)}")
         given = group["params"]
         group["params"] = [given] if isinstance(given, torch.Tensor) else [*given]
         return [p for each in group["params"] for p in _tensors(each)]
-    return [group[1] if isinstance(group, tuple) else group]
+    return [tensor(group[1] if isinstance(group, tuple) and len(group) == 2 else group)]
+
+
+def tensor(given: Any) -> torch.Tensor:
+    """Check one of the parameters."""
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(
+            f"params must be tensors, such as net.parameters(), got {type(given).__name__}"
+        )
+    return given
 
 
 def check_closure(closure: Any, instead: str) -> None:
@@ -74,9 +83,28 @@ def check_closure(closure: Any, instead: str) -> None:
         raise TypeError(f"closure must be callable, got {type(closure).__name__}; {instead}")
 
 
+def is_sharded(p: Any) -> bool:
+    """Say whether this is a DTensor, of which every rank has a part."""
+    return hasattr(p, "device_mesh")
+
+
+def local(p: Any) -> torch.Tensor:
+    """Give this rank's part of a tensor, which shares its storage."""
+    return p.to_local() if is_sharded(p) else p
+
+
+def _gradient(p: Any) -> torch.Tensor:
+    """Give this rank's part of a gradient, zero where there is none."""
+    if p.grad is None:
+        return torch.zeros_like(local(p))
+    if is_sharded(p) and p.grad.placements != p.placements:
+        return p.grad.redistribute(placements=p.placements).to_local()
+    return local(p.grad)
+
+
 def gradient_of(params: Vector) -> Vector:
     """Give the gradient as the parameters have it, zero where a parameter has none."""
-    gradient = [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
+    gradient = [*map(_gradient, params)]
     if any(part.is_sparse for part in gradient):
         raise TypeError(
             "sparse gradients are not supported: pass sparse=False to torch.nn.Embedding"
@@ -84,36 +112,11 @@ def gradient_of(params: Vector) -> Vector:
     return gradient
 
 
-def check_ranks(loss: float, gradient: Vector) -> None:
-    """Refuse a loss or a gradient that the ranks of a process group do not share."""
-    ranks = torch.distributed
-    if not (ranks.is_available() and ranks.is_initialized() and ranks.get_world_size() > 1):
-        return
-    mine = [it if isfinite(it) else 0.0 for it in (loss, ops.norm(gradient))]
-    limits = torch.tensor([*mine, *(-it for it in mine)], dtype=torch.float64)
-    limits = limits.to(gradient[0].device)
-    ranks.all_reduce(limits, ranks.ReduceOp.MAX)
-    highs, lows = limits.view(2, 2).tolist()
-    for what, low, high in zip(("loss", "gradient norm"), lows, highs, strict=True):
-        if -low != high:
-            raise ValueError(
-                f"the {what} must be the same on every rank, got {-low:.6g} to {high:.6g}: average "
-                "the gradients with DistributedDataParallel, which shards no parameters, and the "
-                "loss after backward() with torch.distributed.all_reduce(loss, op=ReduceOp.AVG)"
-            )
-
-
-def whole(name: str, number: Any, least: int = 0) -> int:
-    """Check a whole number, such as a seed or a count."""
-    if not isinstance(number, Integral) or isinstance(number, bool) or int(number) < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {number!r}; pass {name}=1")
-    return int(number)
-
-
-def rate(name: str, number: Any) -> float:
+def rate(name: str, value: Any) -> float:
     """Check a learning rate."""
-    plain = isinstance(number, Real) and not isinstance(number, bool)
-    single = isinstance(number, torch.Tensor) and number.numel() == 1
-    if not ((plain or single) and 0 <= float(number) < inf):
-        raise ValueError(f"{name} must be a finite number >= 0, got {number!r}; pass {name}=0.1")
-    return float(number)
+    single = isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_complex()
+    given = float(value) if single and not value.is_meta else number(value)
+    if not 0 <= given < inf:
+        expected = "a finite number >= 0"
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}; pass {name}=0.1")
+    return given

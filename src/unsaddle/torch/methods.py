@@ -31,7 +31,13 @@ class Method(SessionOptimizer):
 
     @spelled()
     def __init__(
-        self, params: Any, *, seed: int = 0, lr: float | None = None, **given: Unpack[Given]
+        self,
+        params: Any,
+        *,
+        seed: int = 0,
+        lr: float | None = None,
+        group: Any = None,
+        **given: Unpack[Given],
     ) -> None:
         """Prepare a run.
 
@@ -40,17 +46,21 @@ class Method(SessionOptimizer):
             seed: All randomness is a function of it.
             lr: The descent's step eta, the one setting that a scheduler may change; theory's if
                 None. Not for Auto and AGDAuto, which find it.
+            group: The process group whose ranks train together, each with its own data; all
+                processes if None.
             **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
                 hyperparameters.
         """
-        self._take(params, seed, lr, given)
+        self._take(params, seed, lr, group, given)
 
-    def _take(self, params: Any, seed: int, lr: float | None, given: Mapping[str, Any]) -> None:
+    def _take(
+        self, params: Any, seed: int, lr: float | None, group: Any, given: Mapping[str, Any]
+    ) -> None:
         """Take the parameters over, with this step or with theory's."""
         groups, n = counted(params)
         parameters = table.parameters_of(self.method, n, given, type(self), TRAINED)
         step = getattr(parameters.descent, "step", 1.0) if lr is None else rate("lr", lr)
-        super().__init__(groups, {"lr": step}, parameters, seed)
+        super().__init__(groups, {"lr": step}, parameters, seed, group)
         self.parameters = self._current()
 
     def _solver(self) -> Solver:
@@ -111,6 +121,18 @@ class NEONPlus(Method, method="neon+"):
     """Accelerated descent and NEON+: Xu, Jin & Yang (2018), our reconstruction."""
 
 
+class Neon2(Method, method="neon2"):
+    """Almost convex accelerated descent and Neon2: Allen-Zhu & Li (2018)."""
+
+
+class CDHS(Method, method="cdhs"):
+    """Almost convex accelerated descent and negative curvature descent: Carmon et al. (2018)."""
+
+
+class AdaNCG(Method, method="adancg"):
+    """The steeper of gradient and negative curvature: Liu et al. (2018)."""
+
+
 class AGDLanczos(Method, method="agd+lanczos"):
     """Accelerated descent and Lanczos."""
 
@@ -120,7 +142,13 @@ class Sampled(Method):
 
     @spelled(tol=1e-2)
     def __init__(
-        self, params: Any, *, seed: int = 0, lr: float | None = None, **given: Unpack[SampledGiven]
+        self,
+        params: Any,
+        *,
+        seed: int = 0,
+        lr: float | None = None,
+        group: Any = None,
+        **given: Unpack[SampledGiven],
     ) -> None:
         """Prepare a run.
 
@@ -128,10 +156,12 @@ class Sampled(Method):
             params: As every torch optimiser takes them; groups may differ in nothing.
             seed: All noise is a function of it; the minibatches are yours.
             lr: The descent's step eta, which a scheduler may change; theory's if None.
+            group: The process group whose ranks train together, each with its own data; all
+                processes if None.
             **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
                 hyperparameters.
         """
-        self._take(params, seed, lr, {"tol": 1e-2, **given})
+        self._take(params, seed, lr, group, {"tol": 1e-2, **given})
 
     def _solver(self) -> Solver:
         return self.line.unproved

@@ -122,6 +122,10 @@ class TorchOps(EagerOps):
         """A block of so many vectors like x, all zero."""
         return [_zeros(u, count) for u in x]
 
+    def places(self, block: Block) -> int:
+        """How many vectors a block has room for."""
+        return len(block[0])
+
     def set_vector(self, block: Block, i: int, x: Vector) -> Block:
         """The block with x in place i; consumes the block."""
         torch._foreach_copy_([places[i] for places in block], x)
@@ -147,9 +151,24 @@ class TorchOps(EagerOps):
             combined.append(total.to(places.dtype).view(places.shape[1:]))
         return combined
 
+    def add_combined(self, y: Vector, block: Block, count: int, weights: Row) -> Vector:
+        """y and the weighted sum of the first vectors of a block, in y's storage."""
+        for u, places in zip(y, block, strict=True):
+            first = _fine(places[:count]).flatten(1)
+            row = torch.from_numpy(weights[:count]).to(first)
+            if u.dtype is first.dtype and u.dim() == 1:
+                u.addmv_(first.T, row)
+            else:
+                u.add_((row @ first).view(u.shape))
+        return y
+
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
         return np.zeros(count)
+
+    def square(self, like: Vector, count: int) -> Row:
+        """A matrix of so many rows and columns of scalars, all zero."""
+        return np.zeros((count, count))
 
 
 class CachingOps(TorchOps):

@@ -5,32 +5,32 @@ moves the run to its next query, and the parameters to the point of that. The st
 that of its session; what is saved and copied is in ``saved.py``.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import nan
 from typing import Any, ClassVar
 
 from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.events import JUMP_BEGIN, at_work, log, own
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of
+from unsaddle.core.records import leaves
 from unsaddle.core.session import Query
+from unsaddle.methods.checks import whole
 from unsaddle.torch import saved
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
-    check_ranks,
     gradient_of,
-    whole,
+    is_sharded,
 )
 from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.ranks import Ranks, checksum, number
 from unsaddle.torch.session import ParameterSession
 
 Closure = Callable[[], Any]
 JUMPS = (PhaseName.JUMP, PhaseName.JUMP + PROOF)
-log = logging.getLogger("unsaddle")
 
 
 class SessionOptimizer(torch.optim.Optimizer):
@@ -38,13 +38,20 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     solver: Solver
     kept: ClassVar[tuple[str, ...]] = (  # in a copy and in a pickle, beside what torch keeps
-        "parameters", "seed", "outcome", "certificate", "queries", "_since", "_ready",
+        "parameters", "seed", "outcome", "certificate", "queries", "group", "_since",
+        "_ready",
     )  # fmt: skip
 
     def __init__(
-        self, params: Any, defaults: dict[str, Any], parameters: Parameters, seed: int
+        self,
+        params: Any,
+        defaults: dict[str, Any],
+        parameters: Parameters,
+        seed: int,
+        group: Any = None,
     ) -> None:
         """Take the parameters over."""
+        self.group = group  # of the processes that train together
         self.outcome: Outcome | None = None
         self.certificate: Certificate | None = None
         super().__init__(params, defaults)
@@ -62,7 +69,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         self._query: Query | None = None  # that waits for an answer
         self._closure: Closure | None = None
         self._loss: Any = None  # the last that a closure gave
-        self._shared = False  # whether all ranks, if there are several, have the same answers
+        self._ranks: Ranks | None = None  # none before the first answer
 
     def _solver(self) -> Solver:
         """Give the method."""
@@ -87,7 +94,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         self.param_groups.append(added)
         if self.outcome is not None and self._session is not None:  # there is more to do
             self.outcome = self.certificate = None
-            self._begin(self._session.at)
+            self._begin(self._session.params)
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None, *, loss: Any = None) -> Any:
@@ -138,7 +145,7 @@ class SessionOptimizer(torch.optim.Optimizer):
     def __getstate__(self) -> dict[str, Any]:
         """Give what a copy and a pickle have: the parameters and all that the method knows."""
         session = self._session
-        run = None if session is None else (session.at, session.state, session.value)
+        run = None if session is None else (session.params, session.state, session.value)
         own = {name: getattr(self, name) for name in self.kept}
         return super().__getstate__() | own | {"_run": run}  # type: ignore[operator]
 
@@ -149,11 +156,22 @@ class SessionOptimizer(torch.optim.Optimizer):
         super().__setstate__(state)
         self._prepare()
         if run is not None:
-            at, *known = run
-            self._resume(ParameterSession(at, self.solver, self.parameters, self.seed, *known))
+            params, *known = run
+            self._resume(ParameterSession(params, self.solver, self.parameters, self.seed, *known))
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all that is needed to go on bit for bit, as every torch optimiser does."""
+        """Give all that is needed to go on bit for bit, as every torch optimiser does.
+
+        Of sharded parameters it has DTensors, and all of them before the first step too: so
+        ``torch.distributed.checkpoint`` can load into it, on any number of ranks.
+
+        Returns:
+            What ``load_state_dict`` takes.
+        """
+        moving = [p for p in self.all_parameters() if p.requires_grad]
+        if self._session is None and any(map(is_sharded, moving)):
+            with torch.no_grad():
+                self._begin(moving)
         return saved.pack(self, super().state_dict())
 
     @torch.no_grad()
@@ -168,7 +186,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         if "active" in numbers:
             self._resume(session := saved.unpack(self, numbers))
             if session.state.phase >= BEGIN and ops.roundoff(session.at) > numbers["roundoff"]:
-                self._begin(session.at)  # what a search can resolve is a matter of precision
+                self._begin(session.params)  # what a search can resolve is a matter of precision
         self.state.clear()
 
     @torch.no_grad()
@@ -182,28 +200,52 @@ class SessionOptimizer(torch.optim.Optimizer):
         return [p for group in self.param_groups for p in group["params"]]
 
     def _call(self, closure: Closure) -> Any:
-        with torch.enable_grad():
+        with self._group().watched(), torch.enable_grad():
             loss = closure()
         self._answer(loss)
         return loss
 
     def _answer(self, loss: Any) -> None:
         """Tell the run the answer to its query, and bring the parameters to the next."""
+        loss = self._agreed(loss)
         gradient = self._gradient()
         session, query = self._session, self._query
         if gradient is None or session is None or query is None:
             return
         self._require(query, loss)
-        if not self._shared:
-            check_ranks(_number(loss) if self.needs_value else 0.0, gradient)
-            self._shared = True
-        value = _number(loss) + self._extra() if query.needs & VALUE else None
+        value = number(loss) + self._extra() if query.needs & VALUE else None
         session.parameters = self._current()
         session.tell(value, gradient)
         self.queries += 1
         if query.phase in JUMPS and session.state.phase == START:
             self._jumped(session)
         self._advance()
+
+    def _group(self) -> Ranks:
+        """Give the processes that train together: this one, if there are no others."""
+        self._ranks = self._ranks or Ranks(self.group)
+        return self._ranks
+
+    def _agreed(self, loss: Any) -> Any:
+        """Average loss and gradients over the ranks, if there are several, where they differ."""
+        ranks, query = self._group(), self._query
+        if not ranks.several:
+            return loss
+        params, moving = self.all_parameters(), self._moving()
+        order = {id(p): i for i, p in enumerate(params)}
+        same: dict[str, Any] = {
+            "optimiser": self.name,
+            "seed": self.seed,
+            "gradients": [order[id(p)] for p in moving],
+            "query": f"{self.queries}, {self.phase}",
+            "loss given": loss is not None and ("by a closure" if self._closure else "as it is"),
+        }
+        if query is None or query.searches:
+            whole = [p for p in params if not is_sharded(p)]
+            same |= {"settings": dict(leaves(self._current())), "parameters": checksum(whole)}
+        own = None if loss is None else number(loss)
+        averaged = [p for p in moving if not is_sharded(p)]  # who shards the others has done it
+        return ranks.together(own, averaged, params[0].device, same)
 
     def _advance(self) -> None:
         """Go on to the next query, or to the end."""
@@ -213,12 +255,22 @@ class SessionOptimizer(torch.optim.Optimizer):
             self._end(self._session)
         else:
             self._since = self.queries if query.searches else self._since
+            self._notice(self._session, query)
             self._ready = self._between(query)
+
+    def _notice(self, session: ParameterSession, query: Query) -> None:
+        """Log a search that begins, and curvature that was found."""
+        state = session.state
+        if query.searches:
+            log.info("search %d", state.episode)
+        elif own(query.phase) == JUMP_BEGIN:
+            log.info("curvature %.3g found in search %d", at_work(state).curvature, state.episode)
 
     def _end(self, session: ParameterSession) -> None:
         """Take note of how a run ended."""
-        self.outcome = ENDS[last_phase(ops, session.parameters, session.state)]
+        self.outcome = ENDS[last_phase(session.layout.ops, session.parameters, session.state)]
         self.certificate = self._read(session)
+        log.info("%s: %s", self.outcome.name.lower(), self.certificate)
 
     def _read(self, session: ParameterSession) -> Certificate:
         """Say what a run has shown of the curvature."""
@@ -257,24 +309,24 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _gradient(self) -> Vector | None:
         """Collect the gradients, and begin, or begin anew where other parameters have them."""
-        session, query = self._session, self._query
-        known = () if session is None else session.known
-        moving = [
-            p
-            for p in self.all_parameters()
-            if p.requires_grad and (p.grad is not None or p in known)
-        ]
+        session, query, moving = self._session, self._query, self._moving()
         if not any(p.grad is not None for p in moving):
             raise RuntimeError(
                 f"{type(self).__name__}.step() found no gradient: call loss.backward() before it, "
                 "or pass a closure that does"
             )
-        if session is None or [*map(id, moving)] != [*map(id, session.at)]:
+        if session is None or [*map(id, moving)] != [*map(id, session.params)]:
             session = self._begin(moving)
             if query is not None and not query.at_iterate:
                 self._ready = False  # the gradients are of a search that is no more: query again
                 return None
-        return gradient_of(session.at)
+        return gradient_of(session.params)
+
+    def _moving(self) -> Vector:
+        """Give the parameters that have gradients, or had some before."""
+        known = () if self._session is None else self._session.known
+        params = [p for p in self.all_parameters() if p.requires_grad]
+        return [p for p in params if p.grad is not None or p in known]
 
     def _begin(self, moving: Vector) -> ParameterSession:
         """Begin at the iterate, with these parameters."""
@@ -282,17 +334,11 @@ class SessionOptimizer(torch.optim.Optimizer):
         before = self._session
         if before is not None:
             before.settle()
-        session = ParameterSession(moving, self.solver, self._current(), self.seed)
+        setting = self._current(), self.seed
+        session = ParameterSession(moving, self.solver, *setting, ranks=self._group())
         if before is not None:
             counts = {"episode": before.state.episode, "drawn": before.state.drawn}
             session.state = session.state._replace(**counts)
         self._session = session
         self._advance()
         return session
-
-
-def _number(loss: Any) -> float:
-    """Give a loss as a number, NaN if there is none."""
-    if loss is None:
-        return nan
-    return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)

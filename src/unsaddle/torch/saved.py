@@ -3,6 +3,7 @@
 A flat vector belongs to the first parameter of its precision.
 """
 
+import copy
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -31,16 +32,16 @@ def pack(opt: "SessionOptimizer", packed: dict[str, Any]) -> dict[str, Any]:
     }
     session = opt._session
     if session is not None:
-        order = {p: i for i, p in enumerate(opt.all_parameters())}
-        owners = [order[p] for p in session.layout.owners]
-        numbers["active"], numbers["owners"] = [order[p] for p in session.at], owners
+        order, layout = {p: i for i, p in enumerate(opt.all_parameters())}, session.layout
+        owners = [order[p] for p in layout.owners]
+        numbers["active"], numbers["owners"] = [order[p] for p in session.params], owners
         numbers["roundoff"], numbers["value"] = ops.roundoff(session.at), session.value
         packed["state"] = {i: {} for i in numbers["active"]}
         for name, leaf in leaves(session.state, "run"):
-            if leaf is session.at:
+            if leaf is session.at and not layout.sharded:
                 continue
             if isinstance(leaf, list):
-                for i, part in zip(owners, leaf, strict=True):
+                for i, part in zip(owners, layout.to_save(leaf), strict=True):
                     packed["state"][i][name] = part
             elif isinstance(leaf, np.ndarray):
                 numbers[name] = torch.tensor(leaf)
@@ -48,6 +49,19 @@ def pack(opt: "SessionOptimizer", packed: dict[str, Any]) -> dict[str, Any]:
                 numbers[name] = int(leaf) if isinstance(leaf, IntEnum) else leaf
     packed["param_groups"][0][WORD] = numbers
     return packed
+
+
+def form(inner: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """Give a copy of an optimiser with the state that it will have, for a checkpoint to fill."""
+    copied = copy.deepcopy(inner)
+    for p in (p for group in copied.param_groups for p in group["params"]):
+        p.grad = torch.zeros_like(p)
+    copied.step()
+    for state in copied.state.values():
+        for tensor in state.values():
+            if isinstance(tensor, torch.Tensor):
+                tensor.zero_()
+    return copied
 
 
 def check(state_dict: Any, name: str) -> dict[str, Any]:
@@ -72,7 +86,8 @@ def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> ParameterSession
     """Give the run, once torch has loaded its tensors."""
     params = opt.all_parameters()
     at = [params[i] for i in numbers["active"]]
-    session = ParameterSession(at, opt.solver, opt.parameters, opt.seed)
+    setting = opt.parameters, opt.seed
+    session = ParameterSession(at, opt.solver, *setting, ranks=opt._group())
     owners = session.layout.owners
     if [*map(id, owners)] != [id(params[i]) for i in numbers["owners"]]:
         raise ValueError(
@@ -84,7 +99,7 @@ def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> ParameterSession
         if not isinstance(old, list):
             return numbers[path].cpu().numpy() if isinstance(old, np.ndarray) else numbers[path]
         known = all(path in opt.state[p] for p in owners)  # else it is x, in the parameters
-        return [opt.state[p][path] for p in owners] if known else at
+        return session.layout.saved([opt.state[p][path] for p in owners], old) if known else at
 
     session.state, session.value = fill(session.state, leaf, "run"), numbers["value"]
     return session

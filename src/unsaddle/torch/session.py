@@ -8,6 +8,8 @@ from unsaddle.core.phases import TRIAL
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.torch.layout import Layout
 from unsaddle.torch.ops import CachingOps, PlacingOps, Vector, ops
+from unsaddle.torch.ranks import Ranks
+from unsaddle.torch.shards import ShardedOps, like
 
 
 class RunOps(CachingOps):
@@ -23,34 +25,49 @@ class RunOps(CachingOps):
         return self._layout.join(super().noise(self._layout.at, seed, episode))
 
 
+class ShardedRunOps(RunOps, ShardedOps):
+    """The same where every rank has a part of each vector."""
+
+    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+        """Standard normal vector, a function of (seed, episode)."""
+        return self._layout.ops.noise(like, seed, episode)
+
+
 class ParameterSession(Session[Vector]):
     """A session whose queries are where the parameters are."""
 
     def __init__(
         self,
-        at: Vector,
+        params: Vector,
         solver: Solver,
         parameters: Parameters,
         seed: int,
         state: State | None = None,  # to go on from
         value: float = nan,
+        ranks: Ranks | None = None,  # that share the parameters
     ) -> None:
         """Begin a run where the parameters are, or take one up."""
-        self.at, self.known, self.layout = at, {*at}, Layout(at, solver)
-        first = state or solver.start(ops, parameters, self.layout.start(), seed)
-        super().__init__(RunOps(self.layout), solver, parameters, first, value)
+        self.layout = layout = Layout(params, solver, ranks or Ranks())
+        self.params, self.known, self.at = params, {*params}, layout.at
+        first = state or solver.start(layout.ops, parameters, layout.start(), seed)
+        super().__init__(self._fresh(), solver, parameters, first, value)
+
+    def _fresh(self) -> RunOps:
+        """Give operations that know no norm yet."""
+        return ShardedRunOps(self.layout) if self.layout.sharded else RunOps(self.layout)
 
     def ask(self) -> Query | None:
         """Go on to the next query, and bring the parameters to its point, or to x at the end."""
+        self.layout.refresh()
         query = super().ask()
-        self.ops, self.gradient = RunOps(self.layout), None  # it was lent until now
+        self.ops, self.gradient = self._fresh(), None  # it was lent until now
         if query is None:
             self.settle()
         return query
 
     def tell(self, value: float | None = None, gradient: Vector | None = None) -> None:
         """Take the answer to the last query in; the gradient's norm is computed once."""
-        known, pending = RunOps(self.layout), self._pending
+        known, pending = self._fresh(), self._pending
         own = None if gradient is None else self.layout.join(gradient)
         trouble = "" if own is None else _trouble(value, own, known)
         self.ops = known
@@ -68,8 +85,9 @@ class ParameterSession(Session[Vector]):
             return self.settle()
         if self.state.x is self.at:
             self.state = self.state._replace(x=ops.copy(self.at))
-        own = self.layout.views()
-        point = phase.at(PlacingOps(own) if own else ops, self.parameters, self.state)
+        own = None if self.layout.sharded else self.layout.views()
+        operations = PlacingOps(own) if own else self.layout.ops
+        point = phase.at(operations, self.parameters, self.state)
         return self.at if point is own else self.place(point)
 
     def settle(self) -> Vector:
@@ -86,8 +104,10 @@ class ParameterSession(Session[Vector]):
 
     def claim(self, gradients: int) -> Claim:
         """Say what the run has shown, after a search of so many gradients."""
-        found = read(ops, self.parameters, self.state, gradients)
-        return found._replace(direction=self.layout.split(found.direction))
+        found = read(self.layout.ops, self.parameters, self.state, gradients)
+        own = self.layout.split(found.direction)
+        pairs = zip(self.params, own, strict=True)
+        return found._replace(direction=[like(p, part) for p, part in pairs])
 
 
 def _trouble(value: float | None, gradient: Vector, known: CachingOps) -> str:
@@ -95,6 +115,6 @@ def _trouble(value: float | None, gradient: Vector, known: CachingOps) -> str:
     norm = known.cache_norm(gradient)
     if value is not None and not isfinite(value):
         return f"the loss is {value}"
-    if not isfinite(norm) and not ops.finite(gradient):
+    if not isfinite(norm) and not known.finite(gradient):
         return "a gradient is NaN or infinite"
     return ""

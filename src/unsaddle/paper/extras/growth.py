@@ -10,7 +10,7 @@ import numpy as np
 from unsaddle import landscapes
 from unsaddle.paper import draw
 from unsaddle.paper.batch import Batch
-from unsaddle.paper.claims import SAMPLES, Claim, Measured, judge, of_runs, reached
+from unsaddle.paper.claims import DRAWN, SAMPLES, Claim, Measured, judge, of_runs, reached
 from unsaddle.paper.declare import symbols
 from unsaddle.paper.experiment import PATIENCE, RUN, Arm, Experiment, Panel, sectors
 from unsaddle.paper.extras.quadratics import dense, drawn, lanczos, quadratic, quotients, rayleigh
@@ -148,6 +148,7 @@ def faster(drawn: dict[str, Slope], seed: int, tick: Any) -> dict[str, Any]:
         "On h, iterations until 90% have 90% of the decrease. True as a slope: both grow "
         "linearly in log n, where the proofs have log n and log^4 n. The value is the "
         "difference of the slopes; its interval is from the runs of 300 that the samples make.",
+        kind=DRAWN,
     )
     return judge(claim, Experiment((), seed, SAMPLES), tick)
 

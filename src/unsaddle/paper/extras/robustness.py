@@ -1,4 +1,4 @@
-"""What the paper does not show: equal radius, stability and robustness, measured."""
+"""What the paper does not show: equal radius and stability, measured."""
 
 from functools import partial
 from math import inf
@@ -9,17 +9,15 @@ import numpy as np
 from scipy.stats import binom
 
 from unsaddle import landscapes
-from unsaddle.methods import theory
 from unsaddle.paper import draw
 from unsaddle.paper.batch import Batch
-from unsaddle.paper.claims import SAMPLES, Measured, known, wilson
+from unsaddle.paper.claims import SAMPLES, TEXT, Measured, known, wilson
 from unsaddle.paper.experiment import RUN, seeds
 from unsaddle.paper.extras.quadratics import quadratic, rayleigh
 from unsaddle.paper.jobs import Told, study, ticker
 from unsaddle.paper.lockstep import trajectory
 
 RADII = 10.0 ** np.arange(-16, 1)  # of the region a search is confined to
-FEW = 4000  # samples away from the theory's radius
 
 
 def radius(folder: Path, seed: int, told: Told) -> dict[str, Any]:
@@ -56,12 +54,6 @@ def radius(folder: Path, seed: int, told: Told) -> dict[str, Any]:
 def _shifted(eigenvalues: np.ndarray, centre: Any, y: Any) -> Any:
     """Give the gradient at centre + y, which is rounded to the precision of both."""
     return eigenvalues * ((centre + y) - centre)
-
-
-def _attacked(eigenvalues: np.ndarray, strength: float, y: Any) -> Any:
-    """Give the gradient, moved by strength rho |y|^2/2 so as to shrink y_1; rho is 1."""
-    push = strength * (y**2).sum(-1) / 2 * np.sign(y[..., 0])
-    return eigenvalues * y + np.stack([push, np.zeros_like(push)], -1)
 
 
 def smallest(radii: np.ndarray, shares: np.ndarray) -> float:
@@ -140,58 +132,5 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
               "same largest |y|, 150 steps", steadier(RADII, np.array([*shares.values()])),
               "The value is the quotient of the smallest radii at which 90% succeed, without and "
               "with renormalisation, in the worst of four cases, by decades; it holds if more "
-              "than 10. One run: 300 starts in each case at each radius."),
-    )  # fmt: skip
-
-
-def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
-    """Set an adversary on every gradient, bounded by multiples of the quadratic deviation."""
-    n, gamma, delta = 100, 0.1, 0.1
-    by_theory = theory.nc_finding(
-        smoothness=1.0, hessian_lipschitz=1.0, tol=gamma**2, failure_probability=delta, n=n
-    )
-    eigenvalues, strengths = np.array([-gamma, 0.0]), (0, 1, 2, 10)
-    samples = {float(factor): FEW for factor in 10.0 ** np.arange(0, 3.1, 0.5)} | {1.0: SAMPLES}
-    tick = ticker(told, len(strengths) * len(samples))
-
-    def found(strength: int, factor: float, m: int) -> float:
-        f = quadratic(eigenvalues, partial(_attacked, eigenvalues, strength))
-        given, numbers = {"eta": 1.0, "r": by_theory.radius * factor}, seeds("ours", seed, m)
-        (points,) = trajectory("pgd+nc", f, given, [by_theory.window], numbers, Batch(n=n))
-        tick()
-        return float(np.mean(rayleigh(eigenvalues, points) <= -gamma / 4))
-
-    lines = {
-        f"{strength} x the bound" if strength else "no adversary": [
-            found(strength, *each) for each in samples.items()
-        ]
-        for strength in strengths
-    }
-    picture, (axis,) = draw.sheet(1, 3.2, 6.2)
-    draw.curves(axis, [*samples], lines)
-    axis.axhline(1 - delta, color="#777777", linewidth=0.8)
-    axis.annotate("promised", (1, 1 - delta), xycoords=("axes fraction", "data"), ha="right",
-                  va="top", fontsize=8, color="#555555")  # fmt: skip
-    draw.percent(axis)
-    axis.set(xscale="log", xlabel="r, in units of the theory's")
-    axis.set_ylabel(r"found curvature $\leq -\gamma/4$")
-    axis.legend(fontsize=8.5)
-    share, strongest = lines["1 x the bound"][0], lines["10 x the bound"][0]
-    low, high = wilson(share, SAMPLES)
-    run = float(binom.sf((1 - delta) * RUN - 1, RUN, share))  # at least 1 - delta of a run succeed
-    words = f"{share:.1%} of searches succeed, {strongest:.1%} at 10x"
-    return study(
-        folder, "robustness", "Beyond the paper: robustness against an adversary",
-        "Each gradient of NC-finding is moved by up to c rho |y|^2/2, c times the deviation from "
-        "the quadratic, so as to shrink the component along the negative direction. n = 100, "
-        f"l = rho = 1, gamma = 0.1, delta_0 = 0.1; the theory's r = {by_theory.radius:.2g} and "
-        f"T = {by_theory.window}; the other eigenvalues are 0, the hardest place for them. r is "
-        "far from tight: how much larger it may be is the margin.",
-        picture, "Share of searches that succeed under attack, against the radius",
-        ("r over the theory's", "samples", *lines),
-        [(*each, *shares) for each, *shares in zip(samples.items(), *lines.values(), strict=True)],
-        known("Unaffected by an adversary bounded by the deviation from the quadratic",
-              "worst direction, the theory's r and T",
-              Measured(share, low, high, run, low >= 1 - delta, words, SAMPLES),
-              "Shown by a run in which at least 1 - delta_0 = 90% of the searches succeed."),
+              "than 10. One run: 300 starts in each case at each radius.", TEXT),
     )  # fmt: skip

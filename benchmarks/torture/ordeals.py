@@ -1,0 +1,55 @@
+"""The ordeals by name: what each tries, and its trials."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from benchmarks.torture import backends, calibration, company, faults, files, fuzz
+from benchmarks.torture.trial import Trial
+
+
+class Ordeal(NamedTuple):
+    """A kind of trials."""
+
+    says: str
+    trials: Callable[[int], Iterator[Trial]]  # of a seed
+
+
+ORDEALS = {
+    "fuzz": Ordeal(
+        "Every argument of every door on NumPy, in ASE and on the command line is given each of "
+        "some seventy nasty values. The call must end as it should, or in a TypeError or "
+        "ValueError that names the argument.",
+        fuzz.trials,
+    ),
+    "faults": Ordeal(
+        "The user's function fails at every one of its calls, in eight ways. The lowest value seen "
+        "must be in the result, and a run that is resumed must end as if nothing had happened, to "
+        "the bit.",
+        faults.trials,
+    ),
+    "files": Ordeal(
+        "Runs are cut at every gradient, saved, and resumed in another process. Files are damaged "
+        "by a bit, or cut short: they must be refused by name, or read as what they were.",
+        files.trials,
+    ),
+    "calibration": Ordeal(
+        "The Hessian has an eigenvalue just below -gamma. A certificate that it has none is false, "
+        "and may be given with probability delta = 0.1 at most. A direction that is given must be "
+        "one.",
+        calibration.trials,
+    ),
+    "company": Ordeal(
+        "Runs in threads, in forked and spawned processes, under asyncio and on two ranks must end "
+        "as one alone does, to the bit.",
+        company.trials,
+    ),
+    "torch": Ordeal(
+        "Nasty values for every argument of every torch optimiser, `Escape`, `certify` and saved "
+        "state; and false certificates as above.",
+        backends.torch_trials,
+    ),
+    "jax": Ordeal(
+        "Nasty values for every argument on JAX and in optax; and false certificates as above.",
+        backends.jax_trials,
+    ),
+}

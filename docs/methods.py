@@ -1,0 +1,117 @@
+"""Write methods.md from the table of methods and the docstrings: ``python docs/methods.py``."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from unsaddle.core.kernel import Part, Phase
+from unsaddle.core.phases import BOTH, GRADIENT, PROOF, PROVE, VALUE, name_of
+from unsaddle.methods.table import METHODS, STOCHASTIC
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """# Methods
+
+A method is a descent, for where the gradient is large, and an escape, for where it is small.
+`unsaddle methods` prints this table. This page is written from the code by `python
+docs/methods.py`.
+
+"""
+FOOT = """
+`auto` needs nothing but the function and its gradient: it measures what it has to know. The
+methods of Zhang & Li (2021), *the paper*, have proven rates, and need two constants for them:
+`smoothness`, a bound on the norm of the Hessian, and `hessian_lipschitz`, a bound on how fast the
+Hessian changes, both wherever the run goes. `pgd` and `pagd` are the paper's baselines. They need
+`decrease_available` as well, a bound on f(x0) - min f. All methods succeed only with a
+certificate: where a method's own test passes, a [proof](design.md#the-proof) follows. Single
+hyperparameters can be set by name, such as `step=0.1` of `pgd+nc`; the [reference](reference.md)
+lists them. Proven rates hold in the worst case, with small steps: at the default `tol`, expect
+`pgd` and `neon` to take ten thousand times the gradients of `auto`, and more.
+
+For [gradients from samples](stochastic.md):
+"""
+FIELDS = {
+    "parts": "descent x escape",
+    "oracle": "oracle",
+    "rate": "proven rate",
+    "source": "source",
+}
+NEEDS = {0: "", VALUE: "value", GRADIENT: "gradient", BOTH: "value, gradient"}
+
+
+def page() -> str:
+    """Give the whole page."""
+    return (
+        HEAD + table(METHODS) + FOOT + "\n" + table(STOCHASTIC) + "\n" + "\n".join(parts()) + "\n"
+    )
+
+
+def table(methods: dict[str, Any]) -> str:
+    """Give a line for each method."""
+    rows = [["method", *FIELDS.values()], ["---"] * (len(FIELDS) + 1)]
+    rows += [[f"`{name}`", *(getattr(it, f) for f in FIELDS)] for name, it in methods.items()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def parts() -> Iterator[str]:
+    """Give a section for each descent and escape that a method is made of."""
+    every = (METHODS | STOCHASTIC).values()
+    for kind, those in (
+        ("Descents", [it.descent for it in every]),
+        ("Escapes", [it.escape for it in every]),
+    ):
+        yield f"## {kind}\n"
+        seen: set[str] = set()
+        for part in those:
+            home = module(part)
+            if home.__name__ not in seen:
+                seen.add(home.__name__)
+                yield from section(part, home)
+
+
+def module(part: Part) -> ModuleType:
+    """Give the module that a part is written in: of those that know it, the one of its updates."""
+    rooms = ("unsaddle.descents.", "unsaddle.escapes.")
+    homes = [it for name, it in sys.modules.items() if name.startswith(rooms)]
+    updates = [inspect.getmodule(phase.update) for phase in part.phases.values()]
+    known = [it for it in homes if part in vars(it).values()]
+    return max(known or filter(None, updates), key=updates.count)
+
+
+def section(part: Part, home: ModuleType) -> Iterator[str]:
+    """Give what a part's file says of it, and its phases with their formulas."""
+    name = home.__name__.rsplit(".", 1)[1]
+    path = home.__name__.replace(".", "/") + ".py"
+    used = [f"`{m}`" for m, it in (METHODS | STOCHASTIC).items() if part in (it.descent, it.escape)]
+    yield f"### {name.replace('_', ' ')}\n"
+    yield f"[`{path}`](../src/{path}), in {', '.join(used)}.\n"
+    yield plain(inspect.getdoc(home) or "") + "\n"
+    rows = [
+        row(code, phase) for code, phase in sorted(part.phases.items()) if own(code, phase, home)
+    ]
+    if rows:
+        yield "| phase | asks for | what follows |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+
+
+def own(code: int, phase: Phase, home: ModuleType) -> bool:
+    """Say whether a phase is of this file, and not one that several share."""
+    return code < PROOF and code != PROVE and inspect.getmodule(phase.update) is home
+
+
+def row(code: int, phase: Phase) -> str:
+    """Give a phase as a row: its name, what it asks for, and the first line of its update."""
+    says = plain((inspect.getdoc(phase.update) or "").split("\n\n")[0]).replace("\n", " ")
+    return f"| {name_of(code)} | {NEEDS[phase.needs & BOTH]} | {says.replace('|', chr(92) + '|')} |"
+
+
+def plain(text: str) -> str:
+    """Give a docstring as Markdown."""
+    text = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text)
+    return text.replace("``", "`")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,60 @@
+"""What happens in a run, in words: each event is one line of the logger ``unsaddle``."""
+
+import logging
+from math import inf, isfinite, log1p, nan
+from typing import Any, NamedTuple
+
+from unsaddle.core.evidence import Evidence
+from unsaddle.core.kernel import State
+from unsaddle.core.phases import BEGIN, PROOF, PhaseName
+
+log = logging.getLogger("unsaddle")
+JUMP, JUMP_BEGIN = PhaseName.JUMP, PhaseName.JUMP_BEGIN
+JUMPING = (JUMP_BEGIN, JUMP, PhaseName.LANDED)
+CHECKING = (PhaseName.RECHECK, PhaseName.RECHECK_BEHIND)
+FIRST_OF_PROOF = BEGIN + PROOF
+
+
+class Event(NamedTuple):
+    """Something that a run has come to."""
+
+    kind: str
+    """"search", "curvature", "jump" or "end"."""
+    query: int
+    """How many queries there were before."""
+    value: float
+    """The value there; NaN where it is not known."""
+    curvature: float
+    """The lowest curvature that was measured; NaN where none was."""
+    text: str
+    """The line of the logger."""
+
+
+def own(code: int) -> int:
+    """Give the number of a phase without what a proof adds to it."""
+    return code - PROOF if code >= FIRST_OF_PROOF else code
+
+
+def doing(code: int, episode: int) -> str:
+    """Say what a run does in a phase."""
+    phase = own(code)
+    if phase <= BEGIN:
+        return "descending" if phase >= 0 else "at the end"
+    if phase in JUMPING:
+        return f"jumping from point {episode}"
+    if phase in CHECKING or code >= FIRST_OF_PROOF or phase == PhaseName.PROVE:
+        return f"proving at point {episode}"
+    return f"searching for negative curvature at point {max(episode, 1)}"
+
+
+def at_work(s: State) -> Any:
+    """Give the memory of the search at work: the proof's, if that is."""
+    return s.proof if s.proving and s.proof is not None else s.escape
+
+
+def nearness(found: Evidence) -> float:
+    """Give how far a search has come to its certificate: log(growth) by log(growth needed)."""
+    growth, needed = float(found.growth), float(found.resolution.needed)
+    if not (1 < needed < inf and growth >= 1):
+        return nan
+    return min(1.0, log1p(growth - 1) / log1p(needed - 1)) if isfinite(growth) else 1.0

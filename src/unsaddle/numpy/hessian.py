@@ -1,0 +1,20 @@
+"""SciPy's ``hess`` as products: the Hessian is computed once for each point that is searched."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def products_of(hess: Any) -> Callable[..., Any] | None:
+    """Give hess(x, *args) as hessp(x, p, *args); None where it is no function, but a scheme."""
+    if not callable(hess):
+        return None
+    last: list[Any] = [None, None]
+
+    def product(x: np.ndarray, p: np.ndarray, *args: Any) -> Any:
+        if last[0] is None or not np.array_equal(last[0], x):
+            last[:] = x.copy(), hess(x, *args)
+        return last[1] @ p  # a dense or sparse matrix, or a LinearOperator
+
+    return product

@@ -1,0 +1,146 @@
+"""Several runs at once: ``workers`` as SciPy has them, in processes that a Ctrl-C reaches."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+Workers = int | Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+UNSENDABLE = (
+    "workers={} sends fun and jac to other processes, which failed: {}; define them by def at the "
+    "top of a module, not as a lambda or within a function, or pass a map that takes them as they "
+    "are, such as workers=multiprocessing.pool.ThreadPool().map"
+)
+DIED = "the process of start {} ended with exit code {}: pass workers=1 to see what happens there"
+
+
+def count_of(workers: Any) -> int:
+    """Check ``workers``, and give how many processes it asks for; zero if it is a map."""
+    if callable(workers):
+        return 0
+    number = isinstance(workers, int) and not isinstance(workers, bool)
+    if not number or not (workers == -1 or workers >= 1):
+        raise ValueError(
+            "workers must be a number >= 1, -1 for all processors, or a map such as pool.map, "
+            f"got {workers!r}"
+        )
+    return _processors() if workers == -1 else workers
+
+
+def in_order(
+    workers: Workers, work: Callable[[Any], Any], tasks: list[Any]
+) -> Iterator[tuple[Any, Any]]:
+    """Give every task and work(task), in order; after a Ctrl-C, of those that were begun.
+
+    A Ctrl-C goes on to the processes, whose runs end with the best point so far. A second one does
+    not wait for them.
+
+    Yields:
+        A task, and what work gave for it.
+    """
+    count = count_of(workers)
+    if callable(workers):
+        yield from zip(tasks, workers(work, tasks), strict=True)
+    elif count == 1:
+        yield from ((task, work(task)) for task in tasks)
+    else:
+        ends = _by_processes(min(count, len(tasks)), work, tasks, workers)
+        yield from ((tasks[i], end) for i, end in ends)
+
+
+def _by_processes(
+    count: int, work: Any, tasks: list[Any], workers: Any
+) -> Iterator[tuple[int, Any]]:
+    """Hand tasks to processes as they become free."""
+    try:
+        sent = pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(UNSENDABLE.format(workers, error)) from error
+    busy: dict[Connection, tuple[Any, int]] = {}  # the process at the other end, and its task
+    queue, ends, due = [*enumerate(tasks)][::-1], dict[int, Any](), 0
+    try:
+        for _ in range(count):
+            near, far = multiprocessing.Pipe()
+            process = multiprocessing.Process(target=_serve, args=(far, sent), daemon=True)
+            process.start()
+            far.close()
+            busy[near] = process, -1
+        for free in [*busy]:
+            _hand_out(free, busy, queue)
+        while due < len(tasks):
+            if due not in ends:
+                _collect(busy, queue, ends)
+            while due in ends:
+                yield due, ends.pop(due)
+                due += 1
+    except KeyboardInterrupt:
+        yield from _interrupted(busy, ends)
+    finally:
+        for process, _ in busy.values():
+            process.terminate()
+
+
+def _hand_out(free: Connection, busy: dict[Connection, tuple[Any, int]], queue: list[Any]) -> None:
+    """Give a process that is free its next task, or let it go."""
+    process, _ = busy.pop(free)
+    if not queue:
+        free.send(None)
+        return
+    i, task = queue.pop()
+    free.send(task)
+    busy[free] = process, i
+
+
+def _collect(
+    busy: dict[Connection, tuple[Any, int]], queue: list[Any], ends: dict[int, Any]
+) -> None:
+    """Wait for processes, take their answers, and hand out what is next."""
+    for ready in wait([*busy]):
+        process, i = busy[ready]  # type: ignore[index]
+        try:
+            ends[i] = ready.recv()  # type: ignore[union-attr]
+        except EOFError:
+            process.join()
+            raise RuntimeError(DIED.format(i, process.exitcode)) from None
+        _hand_out(ready, busy, queue)  # type: ignore[arg-type]
+
+
+def _interrupted(
+    busy: dict[Connection, tuple[Any, int]], ends: dict[int, Any]
+) -> Iterator[tuple[int, Any]]:
+    """Let the runs that are under way end, and give all that there are."""
+    for process, _ in busy.values():
+        with suppress(OSError, ValueError):
+            os.kill(process.pid, signal.SIGINT)
+    with suppress(KeyboardInterrupt, RuntimeError):
+        while busy:
+            _collect(busy, [], ends)
+    yield from ((i, ends[i]) for i in sorted(ends) if ends[i] is not None)
+
+
+def _serve(tasks: Connection, sent: bytes) -> None:
+    """Work on tasks until there are no more; a Ctrl-C is heard only while at work, if at all."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    at_work = before if before is signal.SIG_IGN else signal.default_int_handler
+    work = pickle.loads(sent)
+    with suppress(EOFError, BrokenPipeError):
+        while (task := tasks.recv()) is not None:
+            answer = None
+            try:
+                signal.signal(signal.SIGINT, at_work)
+                answer = work(task)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            tasks.send(answer)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    own = getattr(os, "sched_getaffinity", None)
+    return len(own(0)) if own else os.cpu_count() or 1

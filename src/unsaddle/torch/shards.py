@@ -1,0 +1,155 @@
+"""Parameters of which every rank has a part: DTensors, as FSDP2 and tensor parallelism make them.
+
+A vector has this rank's parts only, and nothing is gathered: an inner product is that of the parts,
+added up over the ranks, with a part that several ranks have counted once. Noise is a function of
+where a number is in the whole tensor, so that a run is the same whatever the mesh.
+"""
+# pyright: reportPrivateImportUsage=false
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from unsaddle.core.ops import OWN_STREAM
+from unsaddle.torch.inputs import is_sharded, local
+from unsaddle.torch.ops import Block, Row, TorchOps, Vector, ops, torch
+from unsaddle.torch.ranks import Ranks
+
+PER_COUNT = 4  # numbers that Philox gives for each of its counts
+CHUNK = 2**20  # numbers drawn at a time
+
+
+def check_meshes(params: Vector, ranks: Ranks) -> None:
+    """Refuse parameters that are not spread over all ranks of the group, on every rank."""
+    ours = ranks.members()
+    for p in filter(is_sharded, params):
+        mesh: Any = p.device_mesh  # type: ignore[attr-defined]
+        theirs = sorted(mesh._get_root_mesh().mesh.flatten().tolist())
+        if theirs != ours:
+            raise ValueError(
+                f"parameters must be on one mesh of all ranks of the group, {ours}, got one on "
+                f"ranks {theirs}: make one mesh, and submeshes of it, for all of them, or pass the "
+                "group= of its ranks"
+            )
+        if any(place.is_partial() for place in p.placements):  # type: ignore[attr-defined]
+            raise ValueError(
+                "parameters must be sharded or replicated, got a partial DTensor: call "
+                "redistribute on it first"
+            )
+
+
+def copies(p: Any, ranks: Ranks) -> int:
+    """Count the ranks that have the same part of a tensor."""
+    if not is_sharded(p):
+        return ranks.count
+    mesh = p.device_mesh
+    apart = [mesh.size(k) for k, place in enumerate(p.placements) if place.is_shard()]
+    return ranks.count // prod(apart)
+
+
+def like(p: Any, part: torch.Tensor) -> torch.Tensor:
+    """Give a part, or a block of parts, as what p is: a DTensor that can be saved."""
+    if not is_sharded(p):
+        return part
+    from torch.distributed.tensor import DTensor, Shard
+
+    ahead = part.dim() - p.dim()
+    places = [Shard(it.dim + ahead) if it.is_shard() else it for it in p.placements]
+    shape = torch.Size((*part.shape[:ahead], *p.shape))
+    stride = torch.empty(shape, device="meta").stride()
+    return DTensor.from_local(
+        part, p.device_mesh, places, run_check=False, shape=shape, stride=stride
+    )
+
+
+def normal(p: Any, which: int, seed: int, episode: int) -> torch.Tensor:
+    """Standard normal numbers for this rank's part, each by where it is in the whole tensor."""
+    entropy = np.random.SeedSequence((OWN_STREAM, seed, episode, 0, which))
+    key = entropy.generate_state(2, np.uint64)
+    shape, offset = _place(p)
+    drawn = np.empty(prod(shape))
+    filled = 0
+    for first, count in _runs(tuple(p.shape), shape, offset):
+        for begin in range(first, first + count, CHUNK):
+            size = min(CHUNK, first + count - begin)
+            drawn[filled : filled + size] = _normal(key, begin, size)
+            filled += size
+    part = local(p)
+    return torch.from_numpy(drawn).to(part.device, part.dtype).view(part.shape)
+
+
+def _normal(key: Any, begin: int, size: int) -> np.ndarray:
+    """Give the numbers from one on of an endless row of standard normal numbers."""
+    count, ahead = divmod(begin, PER_COUNT)
+    raw = np.random.Philox(key=key, counter=count).random_raw(ahead + size)[ahead:]
+    return ndtri(((raw >> np.uint64(11)) + 0.5) * 2.0**-53)
+
+
+def _place(p: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Give the shape of this rank's part, and where it begins in the whole."""
+    if not is_sharded(p):
+        return tuple(p.shape), (0,) * p.dim()
+    from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
+
+    shape, offset = compute_local_shape_and_global_offset(p.shape, p.device_mesh, p.placements)
+    return tuple(shape), tuple(offset)
+
+
+def _runs(whole: tuple[int, ...], shape: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """Give the first number and the length of every run of a part in the order of the whole."""
+    if 0 in shape:
+        return
+    cut = max((k for k in range(len(whole)) if shape[k] != whole[k]), default=0)
+    inner = prod(whole[cut + 1 :])
+    count = prod(shape[cut:])
+    for index in np.ndindex(*shape[:cut]):
+        first = 0
+        for k in range(cut):
+            first = first * whole[k] + offset[k] + index[k]
+        row = first * whole[cut] + offset[cut] if whole else 0
+        yield row * inner, count
+
+
+class ShardedOps(TorchOps):
+    """The operations on vectors of which every rank has a part."""
+
+    def __init__(self, layout: Any) -> None:
+        """Take the layout, which knows how often each tensor of a vector is there."""
+        self._layout = layout
+
+    def dot(self, x: Vector, y: Vector) -> float:
+        """Inner product, added up over the ranks in double precision."""
+        parts = zip(x, y, self._layout.weights, strict=True)
+        own = sum(share * ops.dot([u], [v]) for u, v, share in parts)
+        return float(self._added([own])[0])
+
+    def inner_products(self, block: Block, count: int, x: Vector) -> Row:
+        """Inner products with the first vectors of a block, added up over the ranks."""
+        products = self.scalars(x, len(block[0]))
+        for places, u, share in zip(block, x, self._layout.weights, strict=True):
+            products[:count] += share * ops.inner_products([places], count, [u])[:count]
+        products[:count] = self._added(products[:count])
+        return products
+
+    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+        """Standard normal vector, a function of (seed, episode) and of the place in the whole."""
+        params = enumerate(self._layout.params)
+        return self._layout.join([normal(p, k, seed, episode) for k, p in params])
+
+    def finite(self, x: Vector) -> bool:
+        """Whether all numbers of x are finite, on every rank."""
+        return not self._added([0.0 if ops.finite(x) else 1.0])[0]
+
+    def size(self, x: Vector) -> int:
+        """How many numbers the whole of x has."""
+        return sum(p.numel() for p in self._layout.params)
+
+    def _added(self, numbers: Any) -> Any:
+        ranks = self._layout.ranks
+        if not ranks.several:
+            return numbers
+        row = torch.tensor(numbers, dtype=torch.float64, device=self._layout.at[0].device)
+        ranks.add_up(row)
+        return row.cpu().numpy()

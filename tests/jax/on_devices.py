@@ -1,0 +1,193 @@
+"""What runs over several devices in the tests: ``python -m tests.jax.on_devices TASK [...]``.
+
+With a port, a number of processes and one's own, the processes share the devices.
+"""
+
+import json
+import re
+import sys
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+if len(sys.argv) > 2 and __name__ == "__main__":
+    port, processes, own = sys.argv[2:]
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(f"127.0.0.1:{port}", int(processes), int(own))
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import optax  # noqa: E402
+from jax.sharding import Mesh, NamedSharding  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+import unsaddle.jax  # noqa: E402
+import unsaddle.optax  # noqa: E402
+from unsaddle.jax.ops import ops  # noqa: E402
+
+SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
+SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
+CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2, "decrease_available": 3.0}
+GATHERS = re.compile(r"= *(\w+)\[([\d,]*)\]\S* (all-gather|all-to-all|collective-permute)\b")
+
+
+def fun(x, curvature):
+    """sum c z^2/2 + z^4/4: a saddle along one of the numbers z."""
+    pairs = zip(jax.tree.leaves(x), jax.tree.leaves(curvature), strict=True)
+    return sum(jnp.sum(c * u**2 / 2 + u**4 / 4) for u, c in pairs)
+
+
+def problem():
+    x = {name: np.full(shape, 0.3) for name, shape in SHAPES.items()}
+    c = {
+        name: np.linspace(0.5, 2.0, int(np.prod(shape))).reshape(shape)
+        for name, shape in SHAPES.items()
+    }
+    x["rows"][0, 0], c["rows"][0, 0] = 0.0, -1.0
+    return x, c
+
+
+def spread(tree, ahead=()):
+    """Place a tree over all devices; every process has all of it."""
+    mesh = Mesh(np.array(jax.devices()), ("d",))
+
+    def place(name, leaf):
+        sharding = NamedSharding(mesh, P("d") if ahead else SPECS[name])
+        return jax.make_array_from_callback(leaf.shape, sharding, lambda own: leaf[own])
+
+    return {name: place(name, np.asarray(leaf)) for name, leaf in tree.items()}
+
+
+def apart(one, other):
+    """Largest difference of two trees; of what is spread, on the devices of this process."""
+    worst = 0.0
+    for name, leaf in other.items():
+        for part in leaf.addressable_shards:
+            gap = np.abs(np.asarray(one[name])[part.index] - np.asarray(part.data))
+            worst = max(worst, float(gap.max(initial=0.0)))
+    return worst
+
+
+def kept(tree):
+    return all(leaf.sharding.spec == SPECS[name] for name, leaf in tree.items())
+
+
+def gathers(compiled):
+    """List vectors that a compiled program would bring together: more than a few numbers."""
+    found = [
+        (what, [int(n) for n in size.split(",") if n])
+        for _, size, what in GATHERS.findall(compiled.as_text())
+    ]
+    return [[what, size] for what, size in found if np.prod(size, initial=1) > 8]
+
+
+def minimised(method="auto", **given):
+    """One method, on one device and on all."""
+    x, c = problem()
+    one = jax.device_put(x, jax.local_devices()[0]), jax.device_put(c, jax.local_devices()[0])
+    here = unsaddle.jax.minimize(fun, one[0], (one[1],), method, **given)
+    solve = sys.modules["unsaddle.jax.minimize"]
+    limit = given.pop("max_gradients", 2**31 - 1)
+    parameters = solve._parameters(method, x, given, solve.minimize, {})
+    apart_all = spread(x), (spread(c),), 0, limit
+    compiled = solve._solve.lower(fun, method, parameters, False, *apart_all).compile()
+    there = compiled(*apart_all)
+    return {
+        "outcomes": [it.outcome.name for it in (here, there)],
+        "gradients": [int(it.gradients) for it in (here, there)],
+        "holds": [int(it.verdict.holds) for it in (here, there)],
+        "apart": apart(here.x, there.x),
+        "kept": kept(there.x) and kept(there.verdict.direction),
+        "gathers": gathers(compiled),
+    }
+
+
+def operations():
+    """Each operation that needs all of a vector, or makes one, spread and not."""
+    x, c = problem()
+    block = ops.vectors(spread(x), 4)
+
+    def work(x, c, block):
+        block = ops.set_vector(ops.set_vector(block, 0, x), 1, c)
+        drawn = ops.noise(x, 3, 5)
+        row = ops.inner_products(block, 2, drawn)
+        combined = ops.combine(block, 2, row)
+        numbers = ops.dot(drawn, x), ops.norm(c), ops.finite(combined), row
+        return numbers, ops.switch(numbers[1] > 0, combined, x), drawn
+
+    compiled = jax.jit(work).lower(spread(x), spread(c), block).compile()
+    numbers, vector, drawn = compiled(spread(x), spread(c), block)
+    here = jax.tree.map(jnp.asarray, (x, c))
+    one = jax.jit(work)(*here, ops.vectors(here[0], 4))
+    close = [np.abs(np.asarray(a) * 1.0 - np.asarray(b)).max()
+             for a, b in zip(one[0], numbers, strict=True)]  # fmt: skip
+    return {
+        "apart": max(float(max(close)), apart(one[1], vector)),
+        "noise apart": apart(one[2], drawn),
+        "kept": kept(vector) and kept(drawn),
+        "whole": [
+            str(it.sharding.spec) for it in block.values() if it.sharding.is_fully_replicated
+        ],
+        "gathers": gathers(compiled),
+    }
+
+
+def cheapest():
+    return minimised("pgd+nc", max_gradients=60, **CONSTANTS)
+
+
+def every_method():
+    sampled = ("sgd+nc", "psgd")
+    return {
+        name: minimised(name, max_gradients=60, **({} if "auto" in name else CONSTANTS))
+        for name in unsaddle.METHODS
+        if name not in sampled
+    }
+
+
+def many():
+    """Starts over the devices, each run on one of them."""
+    x, c = problem()
+    count = len(jax.devices())
+    starts = {
+        name: np.stack([leaf * (1 + k / 9) for k in range(count)]) for name, leaf in x.items()
+    }
+    here = unsaddle.jax.minimize_many(fun, starts, (c,))
+    there = unsaddle.jax.minimize_many(fun, spread(starts, ahead=True), (c,))
+    return {
+        "status": [it.all.status.tolist() for it in (here, there)],
+        "apart": apart(here.best.x, there.best.x),
+    }
+
+
+def stepped():
+    """An optax step with everything spread: the state keeps it."""
+    x, c = problem()
+    tx = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
+    params, c = spread(x), spread(c)
+    state = tx.init(params)
+
+    @jax.jit
+    def step(params, state):
+        value, gradient = jax.value_and_grad(fun)(params, c)
+        updates, state = tx.update(gradient, state, params, value=value)
+        return optax.apply_updates(params, updates), state
+
+    blocks = jax.tree.leaves(unsaddle.optax.auto().init(params))
+    whole = [leaf.shape for leaf in blocks if leaf.size > 200 and leaf.sharding.is_fully_replicated]
+    compiled = step.lower(params, state).compile()
+    for _ in range(300):
+        params, state = step(params, state)
+        if unsaddle.optax.outcome(state) is not None:
+            break
+    return {
+        "outcome": str(unsaddle.optax.outcome(state)),
+        "kept": kept(params),
+        "whole": whole,
+        "gathers": gathers(compiled),
+        "away": float(jnp.abs(params["rows"][0, 0])),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({task: globals()[task]() for task in sys.argv[1].split(",")}), flush=True)

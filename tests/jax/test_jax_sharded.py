@@ -1,0 +1,83 @@
+"""JAX over eight devices of the host, and over two processes: no vector is gathered."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+ROOT = Path(__file__).parents[2]
+
+
+def run(task, devices=8, processes=1, patience=300):
+    """Run a task in processes of its own; none is left."""
+    flags = f"--xla_force_host_platform_device_count={devices // processes}"
+    local = {**os.environ, "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1"}
+    shared: list = []
+    if processes > 1:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        shared = [[str(port), str(processes), str(own)] for own in range(processes)]
+    words = [sys.executable, "-m", "tests.jax.on_devices", task]
+    started = [
+        subprocess.Popen([*words, *more], cwd=ROOT, env=local, stdout=subprocess.PIPE, text=True)
+        for more in shared or [[]]
+    ]
+    try:
+        told = [each.communicate(timeout=patience)[0] for each in started]
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+    assert [each.returncode for each in started] == [0] * processes
+    return [json.loads(out.splitlines()[-1]) for out in told]
+
+
+def same(found):
+    """On one device and on all of them."""
+    assert len({*found["outcomes"]}) == len({*found["holds"]}) == len({*found["gradients"]}) == 1
+    assert found["apart"] < 1e-10
+    assert found["kept"]
+    assert found["gathers"] == []
+
+
+@pytest.mark.slow
+def test_operations_over_eight_devices_gather_no_vector():
+    (found,) = run("operations")
+    found = found["operations"]
+    assert found["apart"] < 1e-12
+    assert found["noise apart"] < 1e-14
+    assert found["kept"]
+    assert found["gathers"] == []
+    assert len(found["whole"]) == 1  # the leaf that every device has
+
+
+@pytest.mark.nightly
+def test_eight_devices_are_one_and_gather_no_vector():
+    (found,) = run("cheapest,stepped", patience=1500)
+    same(found["cheapest"])
+    stepped = found["stepped"]
+    assert stepped["kept"]
+    assert stepped["gathers"] == stepped["whole"] == []
+    assert stepped["away"] > 0.5
+
+
+@pytest.mark.nightly
+def test_every_method_on_eight_devices():
+    (found,) = run("every_method,many", patience=3000)
+    for each in found["every_method"].values():
+        same(each)
+    one, other = found["many"]["status"]
+    assert one == other
+    assert found["many"]["apart"] < 1e-10
+
+
+@pytest.mark.nightly
+def test_two_processes_with_four_devices_each():
+    for found in run("cheapest", processes=2, patience=900):
+        same(found["cheapest"])

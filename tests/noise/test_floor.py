@@ -1,0 +1,45 @@
+"""Against the noise of its gradient a descent spends little, and what it has measured is kept."""
+
+import numpy as np
+import pytest
+
+import unsaddle
+from benchmarks.noise_floor import measured, table
+from benchmarks.noisy_families import FAMILIES, noisy
+
+
+@pytest.mark.parametrize("kind", ["hash", "random"])
+@pytest.mark.parametrize("family", ["wells", "morse", "rosenbrock"])
+def test_at_most_a_tenth_of_the_gradients_is_spent_against_the_floor(family, kind):
+    spent = measured(family, kind, 1e-6, seeds=[0, 1])
+    assert spent.share <= 0.1
+    assert spent.gradients > 0
+
+
+def test_the_table_is_written():
+    *_, end = table(["morse"], seeds=[0])
+    assert "of 8 lines" in end
+
+
+def test_the_search_knows_the_noise_that_the_descent_has_measured():
+    land = FAMILIES["quartic"](20, -0.02)
+    grad = noisy(land.grad, 1e-6, "hash", 0)
+    result = unsaddle.minimize(land.fun, land.x + 0.05, jac=grad, tol=1e-9)
+    phases = list(result.history.phase)
+    assert "noise_floor" in phases
+    after = phases[phases.index("give_up") :]
+    assert not {"half_radius", "whole_radius", "close_by"} & set(after)
+    assert result.state.state.noise == pytest.approx(1e-6, rel=0.5)
+
+
+def test_noise_in_proportion_to_the_gradient_ends_no_descent():
+    rng, stiffness = np.random.default_rng(0), np.linspace(1, 1000, 30)
+
+    def grad(x):
+        g = stiffness * x
+        return g + 1e-2 * np.linalg.norm(g) * rng.standard_normal(30) / np.sqrt(30)
+
+    result = unsaddle.minimize(
+        lambda x: float(x @ (stiffness * x)) / 2, np.ones(30), jac=grad, tol=1e-6
+    )
+    assert np.linalg.norm(stiffness * result.x) < 1e-5

@@ -1,0 +1,85 @@
+"""Jobs on a Dask cluster: the same bytes as alone, also where a worker dies."""
+
+import os
+import threading
+import time
+
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+from unsaddle.cli import main  # noqa: E402
+from unsaddle.paper import elsewhere, pipeline  # noqa: E402
+
+pytest.importorskip("matplotlib")
+LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1", "protocol": "tcp"}
+
+
+def files(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """One job, in a moment: dask's workers that are threads see it too."""
+
+    def job(folder, seed, told):
+        (folder / "short.csv").write_text(f"seed\n{seed}\n")
+        (folder / "short.png").write_bytes(bytes(range(256)))
+        return {"title": "Short", "text": "", "claims": [], "pictures": [], "tables": []}
+
+    monkeypatch.setitem(pipeline.JOBS, "short", pipeline.Planned(job, 1.0))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_cluster_writes_the_same_bytes_as_one_process(tmp_path, capsys):
+    here, there = tmp_path / "here", tmp_path / "there"
+    pipeline.reproduce(["short"], here, 3, False)
+    with distributed.LocalCluster(n_workers=2, processes=False, **LOCAL) as cluster:
+        words = ["--output", str(there), "--seed", "3", "--scheduler", cluster.scheduler_address]
+        assert main(["reproduce", "short", *words]) == 0
+    assert files(here) == files(there)
+    assert {"data/short.csv", "figures/short.png", "results/short.json"} < {*files(there)}
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(tmp_path):
+    """A real job, whose first worker is killed in the middle."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    pipeline.reproduce(["radius"], here, 0, False)
+    there.mkdir()
+    with (
+        distributed.LocalCluster(n_workers=2, **LOCAL) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        killed = threading.Thread(target=kill_the_first_at_work, args=(client,))
+        killed.start()
+        elsewhere.run(cluster.scheduler_address, ["radius"], there, 0, lambda *news: None)
+        killed.join()
+    assert pipeline.finished("radius", there, 0) is not None
+    for path, data in files(there).items():
+        assert files(here)[path] == data, path
+
+
+def kill_the_first_at_work(client):
+    pids = client.run(os.getpid)
+    for _ in range(600):
+        busy = [address for address, keys in client.processing().items() if keys]
+        if busy:
+            time.sleep(1.0)
+            os.kill(pids[busy[0]], 9)
+            return
+        time.sleep(0.1)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(elsewhere, "PATIENCE", "300ms")
+    words = ["--output", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]
+    assert main(["reproduce", "short", *words]) == 2
+    assert "scheduler 'tcp://127.0.0.1:9' does not answer" in capsys.readouterr().err

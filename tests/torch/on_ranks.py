@@ -1,0 +1,312 @@
+"""What processes of a group do in the tests, ``python -m tests.torch.on_ranks FOLDER GROUP ...``.
+
+A group is ``TASK,TASK:RANKS:TIME-OUT``; a task is a function that gives what JSON can hold.
+"""
+
+import contextlib
+import datetime
+import json
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+import unsaddle.torch as front
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 40  # seconds: the time-out of a group
+PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
+SHAPES = (5, 3), (7,), (3, 2, 2)
+CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
+DECREASE = {**CONSTANTS, "decrease_available": 2.0}
+SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0.1}
+GIVEN = {
+    "auto": {"tol": 1e-6},
+    "agd-auto": {"tol": 1e-6},
+    **dict.fromkeys(("sgd+nc", "psgd"), SAMPLED),
+    **dict.fromkeys(("pgd", "pagd", "pgd+nc", "ancgd", "neon", "neon+"), DECREASE),
+}
+
+
+def rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def count():
+    return dist.get_world_size() if dist.is_initialized() else 1
+
+
+class Net(torch.nn.Module):
+    """sum c z^2/2 + d z^4/4 over all numbers z of three tensors: a saddle along one of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ParameterList(
+            torch.nn.Parameter(torch.full(shape, 0.3, dtype=torch.float64)) for shape in SHAPES
+        )
+        with torch.no_grad():
+            self.parts[0][0, 0] = 0.0
+
+    def forward(self, data):
+        total = 0.0
+        for part, c in zip(self.parts, curvatures(), strict=True):
+            total = total + (c * part**2 / 2).sum() + (data.mean() * part**4 / 4).sum()
+        return total
+
+
+def curvatures():
+    parts = [torch.linspace(0.5, 2.0, torch.Size(it).numel()).view(it).double() for it in SHAPES]
+    parts[0][0, 0] = -1.0
+    return parts
+
+
+def data(parts=1):
+    """Each rank has its own part; one process has all of them."""
+    every = torch.linspace(0.5, 2.0, 24, dtype=torch.float64)
+    return [every[rank() :: count()]] if count() > 1 else [every[k::parts] for k in range(parts)]
+
+
+def closure_of(opt, model, own):
+    def closure():
+        opt.zero_grad()
+        loss = sum(model(part) for part in own) / len(own)
+        loss.backward()
+        return loss
+
+    return closure
+
+
+def escape(params, inner=torch.optim.SGD, **settings):
+    return front.Escape(inner(params, lr=0.2), tol=1e-2, patience=3, **settings)
+
+
+def lbfgs(params):
+    inner = torch.optim.LBFGS([*params], lr=0.5, max_iter=2, line_search_fn="strong_wolfe")
+    return front.Escape(inner, tol=1e-2, patience=2)
+
+
+def makers():
+    made = {
+        name: lambda params, own=own, name=name: own(params, **GIVEN.get(name, CONSTANTS))
+        for name, own in front.OPTIMISERS.items()
+    }
+    return {**made, "Escape(SGD)": escape, "Escape(LBFGS)": lbfgs}
+
+
+def flat(params):
+    return [v for p in params for v in p.detach().flatten().tolist()]
+
+
+class EnoughError(Exception):
+    """A test has seen enough."""
+
+
+def train(opt, closure, queries=60):
+    """Train until there is a certificate or for so many queries, and say how it went."""
+    first = opt.queries
+
+    def counted():
+        if opt.queries - first >= queries:
+            raise EnoughError
+        return closure()
+
+    with contextlib.suppress(EnoughError):
+        while opt.certificate is None:
+            opt.step(counted)
+    shown = opt.certificate
+    return {
+        "holds": None if shown is None else shown.holds,
+        "gamma": None if shown is None else shown.curvature_tol,
+        "outcome": None if opt.outcome is None else opt.outcome.name,
+        "queries": opt.queries,
+    }
+
+
+def replicated(parts=1):
+    """Every method, each rank with its own loss; every other one under DDP."""
+    found = {}
+    for k, (name, make) in enumerate(makers().items()):
+        net = Net()
+        ddp = k % 2 and count() > 1
+        model = torch.nn.parallel.DistributedDataParallel(net) if ddp else net
+        opt = make(net.parameters())
+        found[name] = train(opt, closure_of(opt, model, data(parts)))
+        with opt.iterate():
+            found[name]["at"] = flat(net.parameters())
+    net = Net()
+    with torch.no_grad():
+        net.parts[0][0, 0] = 1.0
+    shown = front.certify(closure_of(net, net, data(parts)), net.parameters())
+    found["certify"] = {"holds": shown.holds, "gamma": shown.curvature_tol}
+    return found
+
+
+def error_of(work):
+    try:
+        work()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def bad_input():
+    """What must be the same on every rank and is not."""
+    found = {}
+
+    def step(name, make=front.Auto, change=None, **settings):
+        net = Net()
+        opt = make(net.parameters(), **settings)
+        closure = closure_of(opt, net, data())
+        if change is not None:
+            closure = change(net, opt, closure)
+        found[name] = error_of(lambda: train(opt, closure))
+
+    def silent(net, opt, closure):
+        net.zero_grad()
+        return closure if rank() else lambda: None
+
+    def one_nan(net, opt, closure):
+        return lambda: closure() * (float("nan") if rank() == 1 and opt.queries == 0 else 1)
+
+    def moved(net, opt, closure):
+        with torch.no_grad():
+            net.parts[1] += rank()
+        return closure
+
+    def drifting(net, opt, closure):
+        def drifts():
+            with torch.no_grad():
+                net.parts[1] += 1e-9 * rank() * (opt.queries > 0)
+            return closure()
+
+        return drifts
+
+    step("seeds", seed=rank())
+    step("settings", tol=1e-3 * (1 + rank()))
+    step("methods", (front.Auto, front.AGDAuto)[rank() % 2])
+    step("no gradient", change=silent)
+    step("nan", change=one_nan)
+    step("moved", change=moved)
+    step("drifting", escape, change=drifting)
+    net = Net()
+    opt = front.Auto(net.parameters())
+    closure = closure_of(opt, net, data())
+    given = {"closure": closure} if rank() else {"loss": closure()}
+    found["ways"] = error_of(lambda: opt.step(**given))
+    found["certify"] = error_of(lambda: front.certify(silent(net, opt, closure), net.parameters()))
+    return found
+
+
+def own_runs():
+    """A group of one: each rank trains for itself."""
+    groups = [dist.new_group([r]) for r in range(count())]
+    net = Net()
+    opt = front.Auto(net.parameters(), seed=rank(), group=groups[rank()])
+    found = train(opt, closure_of(opt, net, data()))
+    wrong = front.Auto(net.parameters(), group=groups[rank() - 1])
+    found["error"] = error_of(lambda: wrong.step(closure_of(wrong, net, data())))
+    return found
+
+
+def killed():
+    """The last rank dies in the middle of a training; the others say so."""
+    net = Net()
+    opt = front.AGDAuto(net.parameters())
+    plain = closure_of(opt, net, data())
+
+    def closure():
+        if rank() == count() - 1 and opt.queries == 5:
+            os.kill(os.getpid(), 9)
+        return plain()
+
+    return error_of(lambda: train(opt, closure))
+
+
+def raises():
+    """The closure of one rank fails."""
+    net = Net()
+    opt = front.AGDAuto(net.parameters())
+    plain = closure_of(opt, net, data())
+
+    def closure():
+        if rank() == 1 and opt.queries == 5:
+            raise KeyError("no such file")
+        return plain()
+
+    try:
+        train(opt, closure)
+    except Exception as error:
+        if rank() == 1:
+            os._exit(1)
+        return str(error)
+
+
+TASKS = {it.__name__: it for it in (replicated, bad_input, own_runs, killed, raises)}
+FOLDER = Path()  # in which tasks may write
+
+
+def spawn(folder, *groups, patience=PATIENCE):
+    """Run groups such as ``killed:3:10``, and give what each rank found; no process is left.
+
+    One process imports torch, which takes seconds, and forks all others.
+    """
+    local = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-m", "tests.torch.on_ranks", str(folder), *groups]
+    first = subprocess.Popen(words, cwd=ROOT, env=local, start_new_session=True)
+    try:
+        assert first.wait(patience) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(first.pid, 9)
+        first.wait()
+    return {group: json.loads((Path(folder) / group).read_text()) for group in groups}
+
+
+def run_group(folder, group):
+    """Fork the ranks of one group, and write what they found."""
+    tasks, ranks, *limit = group.split(":")
+    children = []
+    for own in range(int(ranks)):
+        if not (child := os.fork()):
+            with contextlib.suppress(BaseException):
+                run_rank(Path(folder) / group, tasks, int(ranks), own, *map(int, limit))
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    paths = [Path(folder) / f"{group}-{own}" for own in range(int(ranks))]
+    found = [json.loads(path.read_text()) if path.exists() else None for path in paths]
+    (Path(folder) / group).write_text(json.dumps(found))
+
+
+def run_rank(path, tasks, ranks, own, limit=LIMIT):
+    global FOLDER
+    FOLDER = path.parent
+    dist.init_process_group(
+        "gloo", init_method=f"file://{path}-store", rank=own, world_size=ranks,
+        timeout=datetime.timedelta(seconds=limit),
+    )  # fmt: skip
+    found = {}
+    for task in tasks.split(","):
+        try:
+            found[task] = TASKS[task]()
+        except Exception:
+            found[task] = traceback.format_exc()
+        path.with_name(f"{path.name}-{own}").write_text(json.dumps(found))
+
+
+def main(folder, *groups):
+    torch.set_num_threads(1)
+    front.Auto([torch.nn.Parameter(torch.zeros(1))])  # imports what torch imports at last
+    for group in groups:
+        run_group(folder, group)
+
+
+if __name__ == "__main__":
+    from tests.torch import on_meshes, on_ranks  # noqa: F401
+
+    on_ranks.main(*sys.argv[1:])

@@ -1,0 +1,86 @@
+"""Sharded parameters: the same run whatever the mesh, and checkpoints that another mesh loads."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.distributed.is_available():
+    pytest.skip("this torch has no torch.distributed", allow_module_level=True)
+
+from tests.torch import on_ranks  # noqa: E402
+from tests.torch.test_torch_ranks import ROUNDED, as_one  # noqa: E402
+
+ONE, TWO, FEWER, MORE = "sharded_some:1", "sharded_some,mixed,memory,saves:2", "loads:1", "loads:3"
+LINEAR = "memory,tensor_parallel:1", "tensor_parallel:2"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("meshes")
+    return on_ranks.spawn(folder, ONE, TWO, FEWER, MORE, *LINEAR, patience=400)
+
+
+@pytest.mark.slow
+def test_two_ranks_of_fsdp_are_one(found):
+    as_one([each["sharded_some"] for each in found[TWO]], found[ONE][0]["sharded_some"])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_any_number_of_ranks_is_one_for_every_method(tmp_path, ranks):
+    """With four and more, some have no part of a tensor of three rows."""
+    one, other = "sharded:1", f"sharded:{ranks}"
+    there = on_ranks.spawn(tmp_path, one, other, patience=1500)
+    as_one([each["sharded"] for each in there[other]], there[one][0]["sharded"], ROUNDED)
+
+
+@pytest.mark.slow
+def test_tensor_parallel_layers_leave_their_saddle_as_one_process_does(found):
+    """Products of matrices add up in another order; their minima are no points, but a surface."""
+    one = found[LINEAR[0]][0]["tensor_parallel"]
+    for each in found[LINEAR[1]]:
+        other = each["tensor_parallel"]
+        assert other["at"] == pytest.approx(one["at"], rel=0, abs=1e-8)
+        assert other["loss"] == pytest.approx(one["loss"], rel=1e-10)
+        assert one["loss"] < 0.65  # of about 1 at the saddle
+
+
+@pytest.mark.slow
+def test_a_checkpoint_goes_on_to_the_same_end_on_fewer_and_on_more_ranks(found):
+    kept = found[TWO][0]["saves"]
+    for group in (FEWER, MORE):
+        for each in found[group]:
+            for name, went in each["loads"].items():
+                assert went["at"] == pytest.approx(kept[name]["at"], rel=0, abs=1e-10), name
+                assert went["queries"] == kept[name]["queries"], name
+                assert went["holds"] == kept[name]["holds"], name
+
+
+@pytest.mark.slow
+def test_memory_falls_with_the_number_of_ranks(found):
+    alone = found[LINEAR[0]][0]["memory"]
+    assert [each["memory"] for each in found[TWO]] == [alone // 2] * 2
+
+
+@pytest.mark.slow
+def test_two_meshes_are_refused_on_every_rank(found):
+    for r, each in enumerate(found[TWO]):
+        assert (
+            f"on one mesh of all ranks of the group, [0, 1], got one on ranks [{r}]"
+            in (each["mixed"])
+        )
+
+
+def test_noise_is_a_function_of_the_place(monkeypatch):
+    from unsaddle.torch import shards
+
+    whole = torch.zeros(6, 5, 4, dtype=torch.float64)
+    drawn = shards.normal(whole, 3, 7, 11)
+    assert torch.equal(drawn, shards.normal(whole, 3, 7, 11))
+    assert not torch.equal(drawn, shards.normal(whole, 3, 7, 12))
+    assert abs(float(shards.normal(torch.zeros(10**5), 0, 0, 0).var()) - 1) < 0.03
+    for offset, shape in [((2, 0, 0), (3, 5, 4)), ((0, 1, 0), (6, 2, 4)), ((1, 2, 1), (4, 3, 2))]:
+        monkeypatch.setattr(shards, "_place", lambda p, at=(shape, offset): at)
+        monkeypatch.setattr(shards, "local", lambda p, s=shape: torch.zeros(s, dtype=p.dtype))
+        monkeypatch.setattr(shards, "CHUNK", 7)
+        i, j, k = (slice(a, a + n) for a, n in zip(offset, shape, strict=True))
+        assert torch.equal(shards.normal(whole, 3, 7, 11), drawn[i, j, k])
