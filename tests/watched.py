@@ -116,6 +116,12 @@ def shows(certificate: Any, hessian: np.ndarray) -> None:
     assert abs(certificate.curvature - curvature) <= 0.05 * abs(curvature)
 
 
+def positions(count: int, most: int = 250) -> list[int]:
+    """Give the numbers of a run's calls: all, or of a long run so many, and the last ten."""
+    step = max(1, count // most)
+    return sorted({*range(1, count + 1, step), *range(max(1, count - 9), count + 1)})
+
+
 def of(kind: str, calls: Calls) -> list[np.ndarray]:
     """Give where values, or gradients, were asked for."""
     return [x for asked, x in calls if asked in (kind, "both")]

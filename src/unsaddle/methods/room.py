@@ -11,11 +11,11 @@ from unsaddle.escapes import basis
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    others: int = 14  # vectors, 10 to 20: what a run keeps beside the two, as benchmarks/scale.py measures
+    others: int = 14  # vectors, 10 to 20: kept beside the two (benchmarks/scale.py)
     least_pairs: int = 2  # of L-BFGS, 1 and up: one is a gradient method with a memory of one step
     least_basis: int = 3  # of Lanczos, 3 and up: what the recurrence takes
     most: int = 35  # vectors, 19 and up: in all, where no max_memory is given and n is large
-    numbers: int = 2**25  # of all vectors, 10^6 and up: where n is not large, room for a basis of hundreds
+    numbers: int = 2**25  # of all vectors, 10^6 and up: a basis of hundreds if n is small
     free: float = 0.25  # of the memory that is free, (0, 1): others want some, and fun itself
     small: int = 2**26  # bytes, 10^6 and up: so little is there, and nobody has to ask
 
