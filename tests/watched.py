@@ -12,6 +12,10 @@ from unsaddle import Outcome, minimize
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 KICK = {"decrease_available": 1.0, "window": 15, "radius": 0.1, "decrease": 1e-3}
 FAST = {"step": 0.16, "friction": 0.2, "nce_length": 0.05}
+SHORT = {
+    "accuracy": 1e-2,
+    "ball": 0.3,
+}  # of the inner problems: their runs would be four times as long
 OPTIONS: dict[str, dict[str, Any]] = {
     "auto": {},
     "agd-auto": {},
@@ -20,8 +24,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pgd+nc": {},
     "ancgd": FAST | {"search_step": 0.16, "search_friction": 0.2},
     "agd+lanczos": FAST,
-    "neon2": {},
-    "cdhs": {},
+    "neon2": SHORT | {"length": 0.3},
+    "cdhs": SHORT,
     "adancg": {},
 }
 # no window, no radius; a jump that is undefined is shortened
@@ -116,9 +120,9 @@ def shows(certificate: Any, hessian: np.ndarray) -> None:
     assert abs(certificate.curvature - curvature) <= 0.05 * abs(curvature)
 
 
-def positions(count: int, most: int = 250) -> list[int]:
-    """Give the numbers of a run's calls: all, or of a long run so many, and the last ten."""
-    step = max(1, count // most)
+def positions(count: int) -> list[int]:
+    """Give the numbers of a run's calls: all, or of a long run about a hundred and the last ten."""
+    step = 1 if count <= 250 else count // 100
     return sorted({*range(1, count + 1, step), *range(max(1, count - 9), count + 1)})
 
 

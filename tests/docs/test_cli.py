@@ -274,7 +274,7 @@ def test_an_end_without_a_certificate(capsys, text, code, outcome):
         ("minimize landscape:quartic --max-gradients -1", "--max-gradients must be a whole number"),
         ("minimize landscape:quartic --seed -1", "--seed must be a whole number"),
         ("minimize landscape:quartic --set unit=-1", "--set unit must be a finite number >= 0"),
-        ("minimize landscape:quartic --set step=1", "ancgd, neon, neon+, agd+lanczos; --set with"),
+        ("minimize landscape:quartic --set step=1", "neon+, neon2, cdhs, agd+lanczos; --set with"),
         ("minimize landscape:quartic --maxiter 9", "--maxiter is not known here: pass --max-grad"),
         ("minimize landscape:quartic --verbose", "here: the result is printed at the end, and"),
         ("minimize landscape:quartic --gtol 9", "--gtol is not known here: pass --tol <the"),
