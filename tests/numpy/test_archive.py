@@ -46,9 +46,18 @@ def altered(path: Path, **entries: Any) -> None:
         ({"state__phase": np.asarray(77)}, "has no phase 77"),
         ({"state__phase": np.asarray("go")}, "has an entry state.phase that is no number"),
         ({"state__stalled": np.asarray(1.0)}, "has an entry state.stalled of .* float64"),
-        ({"state__descent__steps__places": np.asarray(10**12)}, "has an entry state.descent.steps"),
-        ({"state__descent__steps__places": np.asarray(-1)}, "has an entry state.descent.steps"),
-        ({"state__descent__steps": np.ones((3, 9))}, "has an entry state.descent.steps of shape"),
+        (
+            {"state__descent__pairs__block__places": np.asarray(10**12)},
+            "has an entry state.descent.pairs.block",
+        ),
+        (
+            {"state__descent__pairs__block__places": np.asarray(-1)},
+            "has an entry state.descent.pairs.block",
+        ),
+        (
+            {"state__descent__pairs__block": np.ones((3, 9))},
+            "has an entry state.descent.pairs.block of shape",
+        ),
         ({"gradient": np.ones(3)}, r"has an entry gradient of shape \(3,\)"),
         ({"gradient": np.ones(2, np.float32)}, "has an entry gradient of .* float32"),
         ({"method": np.asarray("none")}, "method 'none' is unknown"),

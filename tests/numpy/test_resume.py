@@ -198,6 +198,20 @@ def test_a_run_with_a_descent_of_ones_own_is_kept_too(tmp_path: Path) -> None:
         minimize(fun, [1.0, 0.0], jac=jac, descent=descend, state=other)
 
 
+def test_a_file_of_a_run_with_little_memory_is_read_again(tmp_path: Path) -> None:
+    """It has fewer pairs and vectors than a run that may take what it wants."""
+    n = 400
+    curve = np.linspace(-1.0, 1.0, n)
+    ask = {"jac": lambda x: curve * x + x**3, "max_memory": 25 * 8 * n}
+    for k in (3, 30, 80):
+        part = minimize(
+            lambda x: float(curve @ (x * x) / 2 + np.sum(x**4) / 4),
+            np.full(n, 0.5), max_gradients=k, **ask,
+        )  # fmt: skip
+        save(part.state, tmp_path / "run.npz")
+        assert bits(load(tmp_path / "run.npz")) == bits(part.state)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "agd+lanczos"])
 def test_a_run_resumes_inside_a_search_that_keeps_part_of_its_basis(

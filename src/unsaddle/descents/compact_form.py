@@ -77,7 +77,8 @@ def add(
     """Put s and y, whose y'y is known, in the place of the oldest pair, and go on to g."""
     block, inverse, products, diagonal, before, scale, count = pairs
     places, product = len(before), ops.dot(step, bend)
-    s, y, positive = 2 * count % places, 2 * count % places + 1, product > 0
+    s, y = 2 * count % places, 2 * count % places + 1
+    positive = (product > 0) & (square > 0)
     over = ops.where(positive, 1 / ops.where(positive, product, 1.0), 0.0)
     block = ops.set_vector(ops.set_vector(block, s, step), y, bend)
     along = ops.inner_products(block, taken(ops, count + 1, places), gradient)
@@ -90,7 +91,7 @@ def add(
         ops.set_lines(products, y, change, y, change),
         ops.set_scalar(diagonal, y, product),
         along,
-        ops.where(positive, product / square, scale),
+        ops.where(positive, product / ops.where(positive, square, 1.0), scale),
         count + 1,
     )
 

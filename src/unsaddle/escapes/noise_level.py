@@ -14,9 +14,7 @@ the fourth            r/2, longer r       s = |.|/sqrt(70), in ``best_difference
 
 What is seen over r is noise if a good part of it is seen over a few roundoffs of x as well. Else f
 bends, and r is shortened; unless the gradient is the same over a shorter r, as one that is rounded,
-or its error is in proportion to r, as it may be about a zero of the gradient. What is hardly more
-than rounding is noise too: in float32 it does not show over a few roundoffs, and a shorter r would
-make it worse.
+or its error is in proportion to r, as it may be about a zero of the gradient.
 """
 
 from math import inf, sqrt
@@ -41,7 +39,6 @@ class Tuning(NamedTuple):
     relative: int = 2  # pairs, 1 to 10: so many errors alike are of noise that grows with r
     much_shorter: float = 1 / 256  # (0, shorter): r after the first of them, to make sure
     shorter: float = 0.25  # per attempt, (0, 1): r, where f bends
-    rounding: float = 4.0  # of rounding, above 1: errors as small are no bending to be mended
 
 
 TUNING = Tuning()
@@ -69,7 +66,6 @@ def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     e, probe, fixed = s.escape, s.escape.probe, p.escape.probe_radius > 0
     close = noise_close_by(ops, s, gradient)
     rounded = (probe.radius_factor > 1) | fixed | (probe.stage >= TUNING.relative)
-    rounded = rounded | (probe.held <= TUNING.rounding * e.resolution.noise)
     noisy = (close >= TUNING.part * probe.held) | rounded
     shorter = ops.where(probe.stage > 0, TUNING.much_shorter, TUNING.shorter)
     factor = ops.where(fixed, 1.0, ops.where(noisy, RADIUS.emerge, shorter))

@@ -9,6 +9,7 @@ import numpy as np
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS
 from unsaddle.core.records import fill, leaves
+from unsaddle.escapes import basis
 from unsaddle.methods.checks import MOST, shown
 from unsaddle.methods.table import AROUND, BOUNDED, find
 from unsaddle.numpy import archive
@@ -149,9 +150,11 @@ def _leaf(entries: dict[str, Any], path: str, old: Any) -> Any:
         return leaf.item()
     n = entries["state.x"].size
     places = entries[f"{path}.places"].item() if leaf.ndim > 1 else len(leaf)
-    fits = leaf.shape[1:] == old.shape[1:] and leaf.dtype == old.dtype
+    square = leaf.ndim > 1 and len(old) == old.shape[1] and leaf.shape[1] == places
+    fits = (leaf.shape[1:] == old.shape[1:] or square) and leaf.dtype == old.dtype
     vector = old.ndim == 1 and len(old) == n
-    if not fits or not len(leaf) <= places <= (n if vector else max(len(old), n + 1)):
+    most = max(len(old), n + 1, basis.TUNING.rows if leaf.ndim == 1 else 0)
+    if not fits or not len(leaf) <= places <= (n if vector else most):
         raise ValueError(f"has an entry {path} of shape {leaf.shape} and type {leaf.dtype}")
     return leaf if leaf.ndim == 1 else _block(places, leaf)
 
