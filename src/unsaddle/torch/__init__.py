@@ -20,7 +20,9 @@ from unsaddle.torch.methods import (
     AGDLanczos,
     Auto,
     Neon2,
+    Neon2Online,
     NEONPlus,
+    SpiderPlus,
 )
 from unsaddle.torch.methods import OPTIMISERS as OPTIMISERS
 
@@ -40,5 +42,7 @@ __all__ = [
     "Escape",
     "NEONPlus",
     "Neon2",
+    "Neon2Online",
+    "SpiderPlus",
     "certify",
 ]  # fmt: skip
