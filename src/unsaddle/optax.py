@@ -83,7 +83,7 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
     ``jax.random.fold_in(key, sample(state))``, and the same number means the same sample again.
 
     Args:
-        name: ``sgd+nc``, ``neon2-online``, ``spider+`` or ``psgd``.
+        name: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All noise is a function of it; the samples are yours.
         **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
             hyperparameters of the method, in place of the preset's.
@@ -117,6 +117,7 @@ adancg = partial(method, "adancg")
 agd_lanczos = partial(method, "agd+lanczos")
 sgd_nc = partial(sampled, "sgd+nc")
 neon2_online = partial(sampled, "neon2-online")
+sharp_sgd = partial(sampled, "sharp-sgd")
 spider_plus = partial(sampled, "spider+")
 psgd = partial(sampled, "psgd")
 

@@ -38,6 +38,7 @@ SAMPLED = {  # and here one that takes samples
     "sgd+nc": {"radius": 1e-3, "window": 12, **ONE},
     "neon2-online": GROWING,
     "spider+": {**GROWING, "first_batch": 1, "period": 3.0, "epoch": 5.0},
+    "sharp-sgd": {"batch": 1, "noise": 1e-2, "ball": 0.05, "window": 170.0},
     "psgd": {"radius": 1e-2, "batch": 1},
 }
 BACKENDS = {  # a new backend here

@@ -56,11 +56,12 @@ def test_from_keys_over_seeds_in_one_call():
 @pytest.mark.parametrize(
     "method",
     [pytest.param("neon2-online", marks=pytest.mark.nightly),
-     pytest.param("spider+", marks=pytest.mark.slow)],
+     pytest.param("spider+", marks=pytest.mark.slow),
+     pytest.param("sharp-sgd", marks=pytest.mark.nightly)],
 )  # fmt: skip
 def test_the_other_methods_end_certified_too(method):
     """Four seeds in one call; the descent's batches are ten times the default, as above."""
-    batches = {"spider+": {"first_batch": 640, "batch": 320}}.get(method, {})
+    batches = {"spider+": {"first_batch": 640}, "sharp-sgd": {"batch": 3000}}.get(method, {})
     solve = lambda seed: front.minimize_stochastic(  # noqa: E731
         fun, start(), samples, method, seed=seed, **{**CONSTANTS, **batches}
     )

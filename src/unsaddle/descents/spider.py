@@ -88,7 +88,7 @@ def moved(ops: Ops, p: Parameters, s: State) -> State:
 
 def previous(ops: Ops, p: Parameters, s: State) -> Vector:
     """x^{k-1}."""
-    return s.descent.before
+    return ops.copy(s.descent.before)
 
 
 def first_batch(p: Parameters) -> int:

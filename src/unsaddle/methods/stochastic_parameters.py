@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
+from unsaddle.descents.sharp_sgd import sharp_sgd
 from unsaddle.descents.spider import spider
+from unsaddle.escapes.at_once import at_once
 from unsaddle.escapes.neon2_online import neon2_online
 from unsaddle.escapes.never import never
 from unsaddle.escapes.snc import snc
@@ -113,6 +115,24 @@ def _neon2(q: Problem) -> Any:
         )
     batch = {"search_batch": _within(q, found.search_batch)}
     return neon2_online.settings(**{**found._asdict(), **batch, **_tests(q, tests), **jump, **own})
+
+
+def sharp(q: Problem) -> Parameters:
+    """Fang, Lin & Zhang (2019) as printed, or what is derived beside it."""
+    words: dict[str, Any] = {
+        "hessian_lipschitz": q.hessian_lipschitz,
+        "curvature_tol": q.gamma,
+        "variance": q.variance,
+        "failure_probability": q.failure_probability,
+        "n": q.n,
+    }
+    if q.printed:
+        found = table1_stochastic_theory.sharp_sgd(**words)
+    else:
+        more = {"smoothness": q.smoothness, "tol": q.tol}
+        found = table1_stochastic_theory.sharp_sgd_practical(**words, **more)
+    descent = sharp_sgd.settings(**{**found._asdict(), "batch": _within(q, found.batch)})
+    return _proved(q, q.tol, descent, at_once.settings())
 
 
 def perturbed_sgd(q: Problem) -> Parameters:

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Unpack
 
 from unsaddle import messages
-from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
+from unsaddle.core.kernel import Parameters, Part, Solver, compose, samples, then
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
@@ -19,11 +19,13 @@ from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
+from unsaddle.descents.sharp_sgd import sharp_sgd
 from unsaddle.descents.spider import spider
 from unsaddle.escapes import krylov
 from unsaddle.escapes.adancd import adancd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.anc import anc
+from unsaddle.escapes.at_once import at_once
 from unsaddle.escapes.every_epoch import every_epoch
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
@@ -64,7 +66,8 @@ class Method:
 
     def __post_init__(self) -> None:
         """Put the phases of all parts together, ready to run."""
-        proved = self.escape if self.proof is None else then(self.escape, self.proof)
+        sampled, escape = samples(self.descent), self.escape
+        proved = escape if self.proof is None else then(escape, self.proof, sampled)
         self.solver = compose(self.descent, proved)
 
     @property
@@ -176,6 +179,11 @@ STOCHASTIC: dict[str, Method] = {
         "stochastic gradient descent x stochastic negative curvature finding",
         "sampled gradient, same sample twice", "log^2(n) / eps^4",
         "Zhang & Li (2021), Algorithms 3 and 8",
+    ),
+    "sharp-sgd": Method(
+        sharp_sgd, at_once, SEARCHES["lanczos"], stochastic_parameters.sharp, SAMPLED,
+        "stochastic gradient descent with noise, in balls, and the mean of the last one",
+        "sampled gradient", "log^5(n) / eps^3.5", "Fang, Lin & Zhang (2019)",
     ),
     "neon2-online": Method(
         sgd, neon2_online, SEARCHES["lanczos"], stochastic_parameters.neon2_online_sgd, SAMPLED,

@@ -4,7 +4,7 @@ Sources, by way of their descriptions elsewhere: Allen-Zhu & Li (2018) for ``neo
 Li, Lin & Zhang (2018) for ``spider``, Fang, Lin & Zhang (2019) for ``sharp_sgd``.
 """
 
-from math import ceil, log, pi, sqrt
+from math import ceil, floor, log, log1p, pi, sqrt
 from typing import NamedTuple
 
 from unsaddle.methods import stochastic_theory
@@ -138,3 +138,80 @@ def spider(
         period=float(max(1, ceil(ratio * inner))),
         epoch=float(max(1, ceil(curvature_tol * ell * inner / (hessian_lipschitz * tol)))),
     )
+
+
+class SharpSgd(NamedTuple):
+    """Parameters of SGD in balls."""
+
+    step: float  # eta
+    batch: int
+    noise: float  # root mean square length of xi
+    ball: float  # B
+    window: float  # K_0
+
+
+def sharp_sgd(
+    *,
+    hessian_lipschitz: float,  # rho
+    curvature_tol: float,  # d
+    variance: float,  # sigma^2
+    failure_probability: float,  # p
+    n: int,
+) -> SharpSgd:
+    """Give B = d/(rho C_1), K_0 = C_1/(16 eta d) and the eta that goes with them.
+
+    eta = B^2 d/(512 max(sigma^2, 1) C_1 log(48 K_0/p)), and
+    C_1 = 2 (floor(log(3/p)/log(1/.7)) + 1) log(24 sqrt(n)/eta). They define each other, and are
+    iterated. At Table 1's point eta is of the order of 1e-19.
+
+    Returns:
+        The parameters.
+    """
+    d, risk, step = curvature_tol, failure_probability, 1e-10
+    rounds = 2 * (floor(log(3 / risk) / log(1 / 0.7)) + 1)
+    ball = window = 0.0
+    for _ in range(100):
+        factor = rounds * log(24 * sqrt(n) / step)
+        ball, window = d / (hessian_lipschitz * factor), factor / (16 * step * d)
+        step = ball**2 * d / (512 * max(variance, 1.0) * factor * log(48 * window / risk))
+    return SharpSgd(step, 1, sqrt(variance), ball, window)
+
+
+def sharp_sgd_practical(
+    *,
+    smoothness: float,  # l
+    hessian_lipschitz: float,  # rho
+    curvature_tol: float,  # d
+    tol: float,  # eps
+    variance: float,  # sigma^2
+    failure_probability: float,  # p
+    n: int,
+) -> SharpSgd:
+    """Give eta = 1/(2 l), and what it takes to tell a saddle from a minimum with probability p.
+
+    * *Ball.* Over 2 B = d/(2 rho) the curvature changes by d/2. For the mean of the iterates,
+      |g| <= (3/2) B/(eta K_0) + rho B^2/2, which is within eps: B is lower where need be.
+    * *Noise.* Let V be the variance of a step's gradient. By Pinelis' inequality its sum over K_0
+      steps stays below B/2 with probability 1 - p if eta^2 K_0 V = B^2/(8 log(2/p)). Half of V is
+      left to the samples, whose batch is 2 sigma^2/V, and half is xi.
+    * *Time.* Where there is a curvature of -d, the ball has -d/2 or less along u everywhere, and xi
+      alone makes the part along u normal with a standard deviation of at least
+      eta (r/sqrt(n)) sqrt(((1 + a)^(2 K_0) - 1)/(2 a + a^2)), a = eta d/2. It is within B with
+      probability p if that is B sqrt(2/pi)/p. So (1 + a)^(2 K_0) = e^C solves
+      e^C - 1 = 32 n log(2/p) K_0 (2 a + a^2)/(pi p^2), whatever B, V and sigma are.
+
+    This is an argument for one ball, not a proof of the method: success needs a certificate.
+
+    Returns:
+        The parameters.
+    """
+    d, risk, step = curvature_tol, failure_probability, 1 / (2 * smoothness)
+    a, tail = step * d / 2, log(2 / risk)
+    window = 1.0
+    for _ in range(100):
+        window = log1p(32 * n * tail * window * (2 * a + a * a) / (pi * risk**2)) / (2 * log1p(a))
+    window = float(ceil(window))
+    rho = hessian_lipschitz
+    ball = min(d / (4 * rho), sqrt(tol / (2 * rho)), step * window * tol / 3)
+    allowed = ball**2 / (8 * tail * step**2 * window)  # V
+    return SharpSgd(step, max(1, ceil(2 * variance / allowed)), sqrt(allowed / 2), ball, window)

@@ -49,7 +49,7 @@ def minimize_stochastic(
             sampler ``grad(x, rng)``, the gradient of one sample; or a ``FiniteSum``.
         x0: Where to start.
         sampler: ``sampler(rng, size)`` gives a batch of that many independent samples.
-        method: ``sgd+nc``, ``neon2-online``, ``spider+`` or ``psgd``.
+        method: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All randomness, of noise and samples, is a function of it.
         max_samples: The run stops before it takes more gradients of single samples than this.
         callback: As in ``minimize``.

@@ -22,6 +22,7 @@ from unsaddle.torch.methods import (
     Neon2,
     Neon2Online,
     NEONPlus,
+    SharpSGD,
     SpiderPlus,
 )
 from unsaddle.torch.methods import OPTIMISERS as OPTIMISERS
@@ -43,6 +44,7 @@ __all__ = [
     "NEONPlus",
     "Neon2",
     "Neon2Online",
+    "SharpSGD",
     "SpiderPlus",
     "certify",
 ]  # fmt: skip

@@ -213,5 +213,9 @@ class SpiderPlus(Sampled, method="spider+"):
     """SPIDER and Neon2 from samples, after every epoch: Fang et al. (2018)."""
 
 
+class SharpSGD(Sampled, method="sharp-sgd"):
+    """SGD with noise, in balls, and the mean of the last one: Fang, Lin & Zhang (2019)."""
+
+
 class PSGD(Sampled, method="psgd"):
     """SGD with noise at every step: Jin et al. (2021). It never ends by itself."""
