@@ -24,7 +24,6 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     accuracy: float = 4.0  # of the error of a minibatch gradient, above 1: how far tol is above it
-    small: float = 0.75  # of tol, (0, 1): the length of an estimate of the gradient that is small
 
 
 TUNING = Tuning()
@@ -70,20 +69,27 @@ def _snc(q: Problem, found: Any, own: dict[str, Any], batch: int) -> Parameters:
         **q.jump(),
         **own,
     )
-    return _proved(q, TUNING.small * q.tol, _sgd(q, batch), escape)
+    return _proved(q, 0.75 * q.tol, _sgd(q, batch), escape)
 
 
 def neon2_online_sgd(q: Problem) -> Parameters:
-    """SGD as in ``sgd_nc``, and Neon2-online; as printed with a batch for |error| <= eps/4."""
-    batch, small = _batch(q), TUNING.small
-    if q.printed:
-        batch, small = ceil(batch * max(1.0, log(1 / q.failure_probability))), 0.5
-    return _proved(q, small * q.tol, _sgd(q, batch), _neon2(q))
+    """SGD with (16 sigma^2/eps^2) log(1/p) samples a step, until eps/2 is met, and Neon2-online."""
+    batch = ceil(_batch(q) * _log(q))
+    return _proved(q, 0.5 * q.tol, _sgd(q, batch), _neon2(q))
 
 
 def spider_plus(q: Problem) -> Parameters:
-    """Fang et al. (2018): eps is tol as printed, where eps~ is taken for eps; else tol/4."""
-    share, small = (1.0, 2.0) if q.printed else (1 / TUNING.accuracy, TUNING.small)
+    """Fang et al. (2018) with eps = tol as printed, where their eps~ is taken for eps.
+
+    Else eps = tol/4, and batches are log(1/p) times as large: so v is as near with probability p as
+    it else is in the mean, where print lets eps~ be larger than eps by a logarithm.
+
+    Returns:
+        The parameters.
+    """
+    share, sure = 1.0, 1.0
+    if not q.printed:
+        share, sure = 1 / TUNING.accuracy, _log(q)
     found = table1_stochastic_theory.spider(
         stochastic_smoothness=max(q.smoothness, q.stochastic_smoothness),
         hessian_lipschitz=q.hessian_lipschitz,
@@ -91,16 +97,24 @@ def spider_plus(q: Problem) -> Parameters:
         curvature_tol=q.gamma,
         variance=q.variance,
     )
-    batches = {name: _within(q, getattr(found, name)) for name in ("first_batch", "batch")}
+    sizes = {"first_batch": found.first_batch, "batch": found.batch}
+    batches = {name: _within(q, ceil(sure * size)) for name, size in sizes.items()}
     descent = spider.settings(**{**found._asdict(), **batches})
-    return _proved(q, small * q.tol, descent, _neon2(q))
+    return _proved(q, 2 * share * q.tol, descent, _neon2(q))
 
 
 def _neon2(q: Problem) -> Any:
-    """Give the searches of Allen-Zhu & Li (2018) as printed, or with the tests of ``sgd_nc``."""
+    """Give the searches of Allen-Zhu & Li (2018) as printed, or with the tests of ``sgd_nc``.
+
+    The latter are for d = gamma/2: a proof is given only where there is no such curvature.
+
+    Returns:
+        The settings.
+    """
     words, tuning, jump = _sampled_search(q), stochastic_theory.TUNING, q.jump()
     tests = ceil((4 * q.stochastic_smoothness / q.gamma) ** 2)
-    found = table1_stochastic_theory.neon2_online_practical(**words)
+    half = {**words, "curvature_tol": 0.5 * q.gamma}
+    found = table1_stochastic_theory.neon2_online_practical(**half)
     own = {"enough": tuning.enough, "stretch": tuning.stretch}
     if q.printed:
         lt = words.pop("stochastic_smoothness")
@@ -129,7 +143,7 @@ def sharp(q: Problem) -> Parameters:
     if q.printed:
         found = table1_stochastic_theory.sharp_sgd(**words)
     else:
-        more = {"smoothness": q.smoothness, "tol": q.tol}
+        more: dict[str, Any] = {"smoothness": q.smoothness, "tol": q.tol}
         found = table1_stochastic_theory.sharp_sgd_practical(**words, **more)
     descent = sharp_sgd.settings(**{**found._asdict(), "batch": _within(q, found.batch)})
     return _proved(q, q.tol, descent, at_once.settings())
@@ -176,6 +190,11 @@ def _sgd(q: Problem, batch: int) -> Any:
 def _batch(q: Problem) -> int:
     """Give the samples whose mean gradient is off by tol/4."""
     return ceil(q.variance * (TUNING.accuracy / q.tol) ** 2)
+
+
+def _log(q: Problem) -> float:
+    """Give log(1/p), by which a batch is larger whose mean is to be as near with probability p."""
+    return max(1.0, log(1 / q.failure_probability))
 
 
 def _proved(q: Problem, tolerance: float, descent: Any, escape: Any) -> Parameters:
