@@ -41,9 +41,9 @@ LIKE = {
     "unsaddle.torch.ANCGD": (
         "Auto, AGDAuto, PGD, PAGD, PGDNC, NEON, NEONPlus and AGDLanczos take the same arguments."
     ),
-    "unsaddle.torch.SGDNC": "PSGD takes the same arguments.",
+    "unsaddle.torch.SGDNC": ("Neon2Online, SpiderPlus, SharpSGD and PSGD take the same arguments."),
     "unsaddle.optax.method": "ancgd(...) is method('ancgd', ...), and so on.",
-    "unsaddle.optax.sampled": "sgd_nc(...) is sampled('sgd+nc', ...), psgd(...) the other.",
+    "unsaddle.optax.sampled": "sgd_nc(...) is sampled('sgd+nc', ...), and so on.",
 }
 WORDS = SampledConstants.__annotations__
 RESULTS = {

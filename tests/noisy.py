@@ -48,6 +48,9 @@ FORMS = {
 }
 each_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 each_method = pytest.mark.parametrize("method", STOCHASTIC)
+WHOLE = [("sgd+nc", name) for name in FORMS]  # to the end: a method of samples in every form
+WHOLE += [(it, name) for it in STOCHASTIC for name in ("sampler", "epochs") if it != "psgd"]
+each_whole_run = pytest.mark.parametrize(("method", "name"), dict.fromkeys(WHOLE))
 
 
 def solve(form=FORMS["sampler"], x0=None, **given):

@@ -83,7 +83,7 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
     ``jax.random.fold_in(key, sample(state))``, and the same number means the same sample again.
 
     Args:
-        name: ``sgd+nc`` or ``psgd``.
+        name: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All noise is a function of it; the samples are yours.
         **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
             hyperparameters of the method, in place of the preset's.
@@ -116,6 +116,9 @@ cdhs = partial(method, "cdhs")
 adancg = partial(method, "adancg")
 agd_lanczos = partial(method, "agd+lanczos")
 sgd_nc = partial(sampled, "sgd+nc")
+neon2_online = partial(sampled, "neon2-online")
+sharp_sgd = partial(sampled, "sharp-sgd")
+spider_plus = partial(sampled, "spider+")
 psgd = partial(sampled, "psgd")
 
 
@@ -285,7 +288,7 @@ def sample(state: Any) -> Any:
     """Give the number of the sample that the next gradient is to be of; may be traced.
 
     Args:
-        state: The state of ``sgd_nc``, ``psgd`` or ``escape``, perhaps inside a chain.
+        state: The state of a ``sampled`` method or of ``escape``, perhaps inside a chain.
 
     Returns:
         The number; the same as before where the same sample is wanted again.

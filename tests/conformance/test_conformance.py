@@ -32,8 +32,13 @@ METHODS = {  # a new method joins here
     "neon": {**WIDE, "window": 40},
     "neon+": {**WIDE, "window": 20},
 }
+ONE = {"batch": 1, "search_batch": 1, "check_batch": 1}  # sample a query
+GROWING = {"radius": 1e-3, "window": 12, "reach": 1.5, "probes": 12, **ONE}
 SAMPLED = {  # and here one that takes samples
-    "sgd+nc": {"radius": 1e-3, "window": 12, "batch": 1, "search_batch": 1, "check_batch": 1},
+    "sgd+nc": {"radius": 1e-3, "window": 12, **ONE},
+    "neon2-online": GROWING,
+    "spider+": {**GROWING, "first_batch": 1, "period": 3.0, "epoch": 5.0},
+    "sharp-sgd": {"batch": 1, "noise": 1e-2, "ball": 0.05, "window": 170.0},
     "psgd": {"radius": 1e-2, "batch": 1},
 }
 BACKENDS = {  # a new backend here

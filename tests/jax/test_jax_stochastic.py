@@ -53,6 +53,24 @@ def test_from_keys_over_seeds_in_one_call():
     np.testing.assert_allclose([one.x["y"], again.x["y"]], many.x["y"][:2], atol=1e-2)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param("neon2-online", marks=pytest.mark.nightly),
+     pytest.param("spider+", marks=pytest.mark.slow),
+     pytest.param("sharp-sgd", marks=pytest.mark.nightly)],
+)  # fmt: skip
+def test_the_other_methods_end_certified_too(method):
+    """Four seeds in one call; the descent's batches are ten times the default, as above."""
+    batches = {"spider+": {"first_batch": 640}, "sharp-sgd": {"batch": 3000}}.get(method, {})
+    solve = lambda seed: front.minimize_stochastic(  # noqa: E731
+        fun, start(), samples, method, seed=seed, **{**CONSTANTS, **batches}
+    )
+    many = jax.vmap(solve)(jnp.arange(4))
+    assert many.success.all()
+    np.testing.assert_allclose(np.abs(many.x["y"]), 1.0, atol=0.1)
+    np.testing.assert_allclose(many.verdict.failure_probability, 1e-3, rtol=1e-4)
+
+
 def test_from_data_the_certificate_is_over_all_of_it():
     data = samples(jax.random.key(5), 400)
     found = front.minimize_stochastic(fun, start(), data, **CONSTANTS)

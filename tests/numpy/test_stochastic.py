@@ -11,6 +11,7 @@ from tests.noisy import (
     N,
     each_form,
     each_method,
+    each_whole_run,
     exact,
     hessian,
     sampler,
@@ -23,10 +24,10 @@ from unsaddle import FiniteSum, Outcome, load, minimize_stochastic, save
 
 
 @pytest.mark.slow
-@each_form
-def test_from_a_saddle_to_a_certified_minimum(form):
-    calls, form = watched(form)
-    result = solve(form)
+@each_whole_run
+def test_from_a_saddle_to_a_certified_minimum(method, name):
+    calls, form = watched(FORMS[name])
+    result = solve(form, method=method)
     assert result.success
     assert result.outcome is Outcome.CERTIFIED
     assert abs(abs(result.x[0]) - np.sqrt(0.5)) < 0.1

@@ -94,7 +94,26 @@ def test_psgd_needs_gradients_only_and_takes_a_scheduler():
     assert abs(abs(float(data.at.detach()[1])) - 1) < 0.2
 
 
-@pytest.mark.parametrize("cls", [front.SGDNC, front.PSGD], ids=["SGDNC", "PSGD"])
+OTHERS = {front.Neon2Online: {}, front.SpiderPlus: {"probes": 2}, front.SharpSGD: {"noise": 0.05}}
+
+
+@pytest.mark.parametrize("cls", OTHERS, ids=lambda cls: cls.__name__)
+def test_the_other_methods_leave_the_saddle_too(cls):
+    """With every minibatch used once or twice, and in order."""
+    data = Data()
+    opt = cls([data.at], **CONSTANTS, **OTHERS[cls])
+    train(opt, data)
+    assert opt.outcome is Outcome.UNCERTIFIED
+    assert abs(abs(float(data.at.detach()[1])) - 1) < 0.1
+    once = {1} if cls is front.SharpSGD else {1, 2}
+    assert {data.numbers.count(number) for number in {*data.numbers}} == once
+    assert data.numbers == sorted(data.numbers)
+
+
+RESUMED = (front.SGDNC, front.SpiderPlus, front.SharpSGD, front.PSGD)
+
+
+@pytest.mark.parametrize("cls", RESUMED, ids=lambda cls: cls.__name__)
 def test_state_dict_resumes_bit_for_bit(cls):
     """Between any two minibatches: in the descent, the search, the trial and after the jump."""
     for cut in (3, 40, 75, 90):

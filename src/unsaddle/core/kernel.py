@@ -176,21 +176,26 @@ def compose(descent: Part, escape: Part) -> Solver:
     return Solver(MappingProxyType({**shared, **descent.phases, **escape.phases}), start)
 
 
-def then(escape: Part, proof: Part) -> Part:
+def then(escape: Part, proof: Part, sampled: bool = False) -> Part:
     """Put a search behind an escape, to prove or to disprove what the escape's own test says.
 
     The search has phases and a memory of its own, and knows nothing of the escape. It begins where
     the escape goes to ``PROVE``, with the gradient at x~, and its ends are the run's. Where the
-    escape queries samples, all queries of the proof are of one, which is drawn at ``PROVE``.
+    descent queries samples, or the escape, all queries of the proof are of one, which is drawn at
+    ``PROVE``.
 
     Returns:
         The escape, with the search behind it.
     """
-    sampled = any(phase.sample != EXACT for phase in escape.phases.values())
-    first, again = (NEW, SAME) if sampled else (EXACT, EXACT)
+    first, again = (NEW, SAME) if sampled or samples(escape) else (EXACT, EXACT)
     lifted = {code + PROOF: _lift(phase, again) for code, phase in proof.phases.items()}
     prove = Phase(iterate, GRADIENT, go_to(BEGIN + PROOF), first, proof_sample)
     return escape._replace(phases={**escape.phases, PROVE: prove, **lifted}, proof=proof)
+
+
+def samples(part: Part) -> bool:
+    """Say whether a part queries samples."""
+    return any(phase.sample != EXACT for phase in part.phases.values())
 
 
 def proof_sample(p: Parameters) -> int:

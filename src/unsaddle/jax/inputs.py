@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 
 Tree = Any
 LARGEST = 2**31 - 1  # number that can be counted
-BATCHES = ("batch", "search_batch", "check_batch")
+BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 
 
 def tree(x: Tree, name: str, exactly: bool = False) -> Tree:

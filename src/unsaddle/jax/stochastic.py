@@ -58,7 +58,7 @@ def minimize_stochastic(
         x0: Where to start: any pytree of floats.
         samples: ``samples(key, size)`` gives a batch of that many independent samples; or the data
             themselves, a pytree of arrays with one row per sample, drawn with replacement.
-        method: ``sgd+nc`` or ``psgd``.
+        method: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All randomness, of noise and samples, is a function of it; may be traced.
         max_samples: The run stops before it takes more gradients of single samples; may be traced.
         **given: Constants of the function and targets (see ``unsaddle.Constants``), and single

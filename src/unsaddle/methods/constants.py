@@ -65,8 +65,10 @@ class Hyperparameters(TypedDict, total=False):
     convexity: float
     decrease: float
     enough: float
+    epoch: float
     fall: float
     finest: float
+    first_batch: int
     friction: float
     length: float
     momentum: float
@@ -76,6 +78,7 @@ class Hyperparameters(TypedDict, total=False):
     noise: float
     pairs: int
     penalty: float
+    period: float
     probes: int
     quantile: float
     radius: float

@@ -1,11 +1,12 @@
 """From what is known of a function to the parameters of each method: one function a method.
 
-The formulas are in ``theory.py``, ``neon_theory.py`` and ``stochastic_theory.py``; here they are
-put into the settings of the parts.
+The formulas are in ``theory.py``, ``neon_theory.py`` and ``table1_theory.py``; here they are put
+into the settings of the parts. Those of the methods that take samples are in
+``stochastic_parameters.py``.
 """
 
 from collections.abc import Callable
-from math import ceil, inf, sqrt
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import NoSettings, Parameters
@@ -14,17 +15,13 @@ from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
-from unsaddle.descents.psgd import psgd
-from unsaddle.descents.sgd import sgd
 from unsaddle.escapes import krylov
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon2 import neon2
-from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
-from unsaddle.escapes.snc import snc
-from unsaddle.methods import neon_theory, stochastic_theory, table1_theory, theory
+from unsaddle.methods import neon_theory, table1_theory, theory
 from unsaddle.methods.room import Room, room
 
 
@@ -33,7 +30,6 @@ class Tuning(NamedTuple):
 
     enough: float = 0.5  # of gamma, (0, 1]: the share that the theorems of the papers find
     finest: float = 1e-4  # of the largest curvature, (0, 1): the gamma to certify if none is given
-    accuracy: float = 4.0  # of the error of a minibatch gradient, above 1: how far tol is above it
 
 
 TUNING = Tuning()
@@ -240,78 +236,3 @@ def auto(q: Problem) -> Parameters:
 def agd_auto(q: Problem) -> Parameters:
     """Nothing has to be known; there is no proof behind a search that proves by itself."""
     return _whole(q, q.tol, parameter_free_agd.settings(), q.measured(), None)
-
-
-def sgd_nc(q: Problem) -> Parameters:
-    """Theorem "PSGD+SNC-full" as printed, or what ``stochastic_theory.py`` derives instead."""
-    return (_sgd_nc_printed if q.printed else _sgd_nc_practical)(q)
-
-
-def _sgd_nc_printed(q: Problem) -> Parameters:
-    more: dict[str, Any] = {
-        "stochastic_smoothness": q.stochastic_smoothness,
-        "variance": q.variance,
-    }
-    found = theory.sgd_nc(**q._replace(tol=q.gamma**2 / q.hessian_lipschitz).run(), **more)
-    batch = theory.sgd_nc(**q.run(), **more).descent_batch
-    own = {"start": 0.0, "noise": found.radius, "soon": inf, "probes": 1, "stretch": 0.0}
-    return _sampled(q, found, own, batch)
-
-
-def _sgd_nc_practical(q: Problem) -> Parameters:
-    tuning = stochastic_theory.TUNING
-    found = stochastic_theory.snc_finding(
-        smoothness=q.smoothness,
-        stochastic_smoothness=q.stochastic_smoothness,
-        hessian_lipschitz=q.hessian_lipschitz,
-        curvature_tol=q.gamma,
-        failure_probability=q.failure_probability,
-        n=q.n,
-    )
-    own = {
-        "start": 1.0,
-        "noise": found.noise,
-        "soon": tuning.soon,
-        "probes": found.probes,
-        "stretch": tuning.stretch,
-    }
-    return _sampled(q, found, own, ceil(q.variance * (TUNING.accuracy / q.tol) ** 2))
-
-
-def _sampled(q: Problem, found: Any, own: dict[str, Any], batch: int) -> Parameters:
-    checks = stochastic_theory.TUNING.checks
-    escape = snc.settings(
-        search_step=1 / q.smoothness,
-        radius=found.radius,
-        window=found.window,
-        search_batch=_within(q, found.batch),
-        checks=checks,
-        check_batch=_within(q, ceil((4 * q.stochastic_smoothness / q.gamma) ** 2 / checks)),
-        quantile=stochastic_theory.quantile(checks, q.failure_probability),
-        enough=stochastic_theory.TUNING.enough,
-        **q.jump(),
-        **own,
-    )
-    descent = sgd.settings(step=1 / q.smoothness, batch=_within(q, max(1, batch)))
-    share = 1.0 if q.data else 0.5  # else half of gamma and of delta goes to what was not sampled
-    gamma, delta = share * q.gamma, share * q.failure_probability
-    proof = q._replace(curvature_tol=gamma, failure_probability=delta).proof()
-    samples = q.data or stochastic_theory.concentrated(q.stochastic_smoothness, gamma, delta, q.n)
-    return Parameters(0.75 * q.tol, descent, escape, proof, gamma, delta, samples)
-
-
-def _within(q: Problem, batch: int) -> int:
-    """No batch is larger than the data."""
-    return min(batch, q.data) if q.data else batch
-
-
-def perturbed_sgd(q: Problem) -> Parameters:
-    """Jin et al. (2021) as printed, else with the logarithmic factor iota set to 1."""
-    found = theory.psgd(
-        **(q if q.printed else q._replace(decrease_available=1.0)).run(),
-        variance=q.variance,
-        stochastic_smoothness=q.stochastic_smoothness,
-        constant=1.0 if q.printed else 1e-9,
-    )
-    descent = psgd.settings(step=found.step, radius=found.radius, batch=1)
-    return _whole(q, q.tol, descent, never.settings(), None)

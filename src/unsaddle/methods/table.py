@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Unpack
 
 from unsaddle import messages
-from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
+from unsaddle.core.kernel import Parameters, Part, Solver, compose, samples, then
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
@@ -19,22 +19,27 @@ from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
+from unsaddle.descents.sharp_sgd import sharp_sgd
+from unsaddle.descents.spider import spider
 from unsaddle.escapes import krylov
 from unsaddle.escapes.adancd import adancd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.anc import anc
+from unsaddle.escapes.at_once import at_once
+from unsaddle.escapes.every_epoch import every_epoch
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
 from unsaddle.escapes.ncd import ncd
 from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon2 import neon2
+from unsaddle.escapes.neon2_online import neon2_online
 from unsaddle.escapes.neon_plus import neon_plus
 from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.proof import SEARCHES, proof
 from unsaddle.escapes.snc import snc
 from unsaddle.escapes.unless_steep import unless_steep
-from unsaddle.methods import parameters, stochastic_theory
+from unsaddle.methods import parameters, stochastic_parameters, stochastic_theory
 from unsaddle.methods.checks import number, one_of, shown
 from unsaddle.methods.constants import DEFAULTS, SampledConstants, check
 from unsaddle.methods.parameters import Problem, Theory
@@ -61,7 +66,8 @@ class Method:
 
     def __post_init__(self) -> None:
         """Put the phases of all parts together, ready to run."""
-        proved = self.escape if self.proof is None else then(self.escape, self.proof)
+        sampled, escape = samples(self.descent), self.escape
+        proved = escape if self.proof is None else then(escape, self.proof, sampled)
         self.solver = compose(self.descent, proved)
 
     @property
@@ -164,15 +170,31 @@ METHODS: dict[str, Method] = {
 
 STOCHASTIC: dict[str, Method] = {
     "psgd": Method(
-        psgd, never, None, parameters.perturbed_sgd, SAMPLED,
+        psgd, never, None, stochastic_parameters.perturbed_sgd, SAMPLED,
         "stochastic gradient descent with noise at every step", "sampled gradient",
         "log^15(n) / eps^4", "Jin, Netrapalli, Ge, Kakade & Jordan (2021)",
     ),
     "sgd+nc": Method(
-        sgd, snc, SEARCHES["lanczos"], parameters.sgd_nc, SAMPLED,
+        sgd, snc, SEARCHES["lanczos"], stochastic_parameters.sgd_nc, SAMPLED,
         "stochastic gradient descent x stochastic negative curvature finding",
         "sampled gradient, same sample twice", "log^2(n) / eps^4",
         "Zhang & Li (2021), Algorithms 3 and 8",
+    ),
+    "sharp-sgd": Method(
+        sharp_sgd, at_once, SEARCHES["lanczos"], stochastic_parameters.sharp, SAMPLED,
+        "stochastic gradient descent with noise, in balls, and the mean of the last one",
+        "sampled gradient", "log^5(n) / eps^3.5", "Fang, Lin & Zhang (2019)",
+    ),
+    "neon2-online": Method(
+        sgd, neon2_online, SEARCHES["lanczos"], stochastic_parameters.neon2_online_sgd, SAMPLED,
+        "stochastic gradient descent x Neon2 from samples",
+        "sampled gradient, same sample twice", "log^2(n) / eps^4", "Allen-Zhu & Li (2018)",
+    ),
+    "spider+": Method(
+        spider, every_epoch(neon2_online), SEARCHES["lanczos"], stochastic_parameters.spider_plus,
+        SAMPLED, "SPIDER x Neon2 from samples, after every epoch",
+        "sampled gradient, same sample twice", "log^2(n) / eps^3",
+        "Fang, Li, Lin & Zhang (2018), SPIDER-SFO+",
     ),
 }
 # fmt: on

@@ -20,7 +20,7 @@ from unsaddle.numpy.ops import ops
 from unsaddle.numpy.result import CUT_SHORT, conclude
 from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
-BATCHES = ("batch", "search_batch", "check_batch")
+BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 WORDS = {  # of an outcome's sentence, where gradients are known from samples
     "max_gradients or max_seconds": "max_samples",
     "hessian_lipschitz is too small, or the decrease is below what floating point can show": (
@@ -49,7 +49,7 @@ def minimize_stochastic(
             sampler ``grad(x, rng)``, the gradient of one sample; or a ``FiniteSum``.
         x0: Where to start.
         sampler: ``sampler(rng, size)`` gives a batch of that many independent samples.
-        method: ``sgd+nc`` or ``psgd``.
+        method: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All randomness, of noise and samples, is a function of it.
         max_samples: The run stops before it takes more gradients of single samples than this.
         callback: As in ``minimize``.

@@ -20,7 +20,10 @@ from unsaddle.torch.methods import (
     AGDLanczos,
     Auto,
     Neon2,
+    Neon2Online,
     NEONPlus,
+    SharpSGD,
+    SpiderPlus,
 )
 from unsaddle.torch.methods import OPTIMISERS as OPTIMISERS
 
@@ -40,5 +43,8 @@ __all__ = [
     "Escape",
     "NEONPlus",
     "Neon2",
+    "Neon2Online",
+    "SharpSGD",
+    "SpiderPlus",
     "certify",
 ]  # fmt: skip

@@ -205,5 +205,17 @@ class SGDNC(Sampled, method="sgd+nc"):
     """SGD and stochastic negative curvature finding: Zhang & Li (2021), Algorithms 3 and 8."""
 
 
+class Neon2Online(Sampled, method="neon2-online"):
+    """SGD and Neon2 from samples: Allen-Zhu & Li (2018)."""
+
+
+class SpiderPlus(Sampled, method="spider+"):
+    """SPIDER and Neon2 from samples, after every epoch: Fang et al. (2018)."""
+
+
+class SharpSGD(Sampled, method="sharp-sgd"):
+    """SGD with noise, in balls, and the mean of the last one: Fang, Lin & Zhang (2019)."""
+
+
 class PSGD(Sampled, method="psgd"):
     """SGD with noise at every step: Jin et al. (2021). It never ends by itself."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from unsaddle import landscapes
 from unsaddle.methods import theory
+from unsaddle.methods.table import STOCHASTIC
 from unsaddle.numpy.stochastic import minimize_stochastic
 
 LEFT = 0.9  # of all the decrease there is: psgd, which never ends, is stopped there
@@ -70,8 +71,18 @@ def samples(method: str, n: int, eps: float, seed: int) -> tuple[float, bool]:
 
 
 def printed(method: str, n: int, eps: float) -> float:
-    """Compute what it takes as printed: a search, 2 m T_s, of sgd+nc; psgd's own script T."""
+    """Compute what it takes as printed.
+
+    A search, 2 m T_s, of sgd+nc, and 2 T of neon2-online; an epoch, 2 K S_2, with its search, of
+    spider+; the steps in the last ball, K_0, of sharp-sgd; psgd's own script T.
+
+    Returns:
+        The gradients of single samples.
+    """
     if method == "psgd":
         return float(theory.psgd(n=n, **known(n, eps)).steps)
-    search = theory.sgd_nc(n=n, **known(n, eps))
-    return 2.0 * search.batch * search.window
+    p = STOCHASTIC[method].from_theory(n=n, preset="printed", **known(n, eps))
+    if method == "sharp-sgd":
+        return float(p.descent.window)
+    epoch = 2.0 * p.descent.epoch * p.descent.batch if method == "spider+" else 0.0
+    return epoch + 2.0 * p.escape.search_batch * p.escape.window

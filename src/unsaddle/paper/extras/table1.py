@@ -194,12 +194,13 @@ def table1(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         "all runs, with 95% intervals. A proven rate is for a function with eps^-1.5 saddles: what "
         "it leaves for one is a power of 1/gamma, 1/2 for the accelerated methods and 1 for the "
         "others, beside which the measured one stands. Loops are the paper's column Simplicity; "
-        "hyperparameters are those of the code. psgd and sgd+nc see samples with additive noise of "
+        "hyperparameters are those of the code. The last five see samples with additive noise of "
         "root mean square length tol, and gradients of single samples are counted. As printed they "
-        "cannot be run: what is given is computed, one search (2 m T_s) of sgd+nc and the time "
-        "(script T) in which psgd is to leave a saddle. Measured are the practical parameters: "
-        "sgd+nc to its certificate, psgd with iota = 1, which has no end and is stopped when 90% "
-        "of the decrease is there.",
+        "are not run: what is given is computed, one search of sgd+nc (2 m T_s) and of "
+        "neon2-online (2 T), one epoch of spider+ with its search (2 K S_2 + 2 T), the steps in "
+        "the last ball (K_0) of sharp-sgd, and the time (script T) in which psgd is to leave a "
+        "saddle. Measured are the practical parameters, to a certificate; psgd, with iota = 1, has "
+        "no end and is stopped when 90% of the decrease is there.",
         _picture(rows), "Gradients from a saddle to the end, and how they grow with 1/gamma",
         ("method", "way", "proven rate", "loops", "hyperparameters", *[f"n = {n}" for n in SIZES],
          "power of log n", *[f"curvature {e:g}" for e in CURVATURES[1:]], "power of 1/eps",
