@@ -12,6 +12,7 @@ from unsaddle.core.kernel import Parameters, Part, Solver, compose, then
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
+from unsaddle.descents.cubic import cubic
 from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
 from unsaddle.descents.hand_over import hand_over
@@ -25,7 +26,7 @@ from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
-from unsaddle.escapes.ncd import ncd
+from unsaddle.escapes.ncd import ncd, ncd_at_rest
 from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.neon_plus import neon_plus
@@ -153,6 +154,12 @@ METHODS: dict[str, Method] = {
         "the steeper of gradient and negative curvature",
         "gradient, product or gradient, value at the jump",
         "log(n) / eps^2", "Liu, Li, Wang, Yi & Yang (2018), AdaNCG",
+    ),
+    "fastcubic": Method(
+        cubic, ncd_at_rest, proof, parameters.fastcubic, SMOOTH,
+        "cubic steps on Krylov spaces x negative curvature descent",
+        "gradient, product or gradient, value", "log(n) / eps^1.75",
+        "Agarwal, Allen-Zhu, Bullins, Hazan & Ma (2017), our reconstruction",
     ),
     "agd+lanczos": Method(
         agd, lanczos, None, parameters.agd_lanczos, SMOOTH,

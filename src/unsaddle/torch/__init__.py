@@ -19,6 +19,7 @@ from unsaddle.torch.methods import (
     AGDAuto,
     AGDLanczos,
     Auto,
+    FastCubic,
     Neon2,
     NEONPlus,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "AdaNCG",
     "Auto",
     "Escape",
+    "FastCubic",
     "NEONPlus",
     "Neon2",
     "certify",

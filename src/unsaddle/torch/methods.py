@@ -133,6 +133,10 @@ class AdaNCG(Method, method="adancg"):
     """The steeper of gradient and negative curvature: Liu et al. (2018)."""
 
 
+class FastCubic(Method, method="fastcubic"):
+    """Cubic steps on Krylov spaces: Agarwal et al. (2017), our reconstruction."""
+
+
 class AGDLanczos(Method, method="agd+lanczos"):
     """Accelerated descent and Lanczos."""
 
