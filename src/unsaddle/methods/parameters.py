@@ -26,6 +26,7 @@ from unsaddle.escapes.never import never
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.escapes.snc import snc
 from unsaddle.methods import neon_theory, stochastic_theory, table1_theory, theory
+from unsaddle.methods.room import TUNING as ROOMS
 from unsaddle.methods.room import Room, room
 
 
@@ -215,16 +216,18 @@ def adancg(q: Problem) -> Parameters:
 
 
 def fastcubic(q: Problem) -> Parameters:
-    """Agarwal et al. (2017); over r the difference of gradients errs by rho r/2."""
+    """Agarwal et al. (2017); over r a difference errs by rho r/2. Two bases share the room."""
+    vectors = max(ROOMS.least_basis, q.room.vectors // 2)
     descent = cubic.settings(
         accuracy=TUNING.cubic,
         probe_radius=q.probe_radius or 2 * TUNING.bending * q.gamma / q.hessian_lipschitz,
         smoothness=q.smoothness,
         hessian_lipschitz=q.hessian_lipschitz,
         gradient_noise=q.gradient_noise,
-        vectors=q.room.vectors,
+        vectors=vectors,
     )
-    return _whole(q, q.tol, descent, q.proof(), q.proof())
+    search = q.proof()._replace(vectors=vectors)
+    return _whole(q, q.tol, descent, search, q.proof())
 
 
 def _almost_convex(q: Problem) -> Any:
