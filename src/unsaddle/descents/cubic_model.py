@@ -65,7 +65,7 @@ def minimise(ops: Ops, t: Tridiagonal, slope: Scalar, rho: Scalar, like: Vector)
     shift = ops.where(hard, least, shift)
     y, z = solved(shift), ops.where(hard, 1.0, 0.0) * lowest
     y = y + missing(ops, y, z, 2 * shift / rho) * z
-    return Least(y, shift, model(ops, t, y, slope, rho))
+    return Least(y, shift, model(ops, shift, y, slope, rho))
 
 
 def missing(ops: Ops, y: Any, z: Any, length: Scalar) -> Scalar:
@@ -74,11 +74,11 @@ def missing(ops: Ops, y: Any, z: Any, length: Scalar) -> Scalar:
     return ops.sqrt(ops.maximum(length * length - size * size + along * along, 0.0)) - along
 
 
-def model(ops: Ops, t: Tridiagonal, y: Any, slope: Scalar, rho: Scalar) -> Scalar:
-    """m(y)."""
-    bent = (t.diagonal * y * y).sum() / 2 + (t.offdiagonal[:-1] * y[:-1] * y[1:]).sum()
+def model(ops: Ops, shift: Scalar, y: Any, slope: Scalar, rho: Scalar) -> Scalar:
+    """m(y) = (c y_1 - lambda |y|^2)/2 + (rho/6) |y|^3, by what holds for the minimiser."""
     size = ops.norm(y)
-    return slope * ops.get_scalar(y, 0) + bent + rho / 6 * size * size * size
+    square = size * size
+    return (slope * ops.get_scalar(y, 0) - shift * square) / 2 + rho / 6 * size * square
 
 
 def shifted(ops: Ops, t: Tridiagonal, slope: Scalar, shift: Scalar, tiny: float) -> Any:
