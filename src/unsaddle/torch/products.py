@@ -64,11 +64,13 @@ def product(hessp: Loss | None, session: ParameterSession, query: Query) -> Vect
         slope = [
             torch.zeros_like(p) if g is None else g for p, g in zip(params, slope, strict=True)
         ]
-        along = sum((g * d).sum() for g, d in zip(slope, layout.split(query.along), strict=True))
-        known = isinstance(along, torch.Tensor) and along.requires_grad
-        bent = (
-            torch.autograd.grad(along, params, allow_unused=True) if known else [None] * len(params)
-        )
+        ways = zip(slope, layout.split(query.along), strict=True)
+        pairs = [(g, d) for g, d in ways if g.requires_grad]
+        bent = [None] * len(params)
+        if pairs:  # else the loss is linear
+            bent = torch.autograd.grad(
+                [g for g, _ in pairs], params, [d for _, d in pairs], allow_unused=True
+            )
     answer = [torch.zeros_like(p) if b is None else b for p, b in zip(params, bent, strict=True)]
     _same(session, query, [g.detach() for g in slope], answer)
     return answer
