@@ -19,6 +19,7 @@ EASY = {
     front.Neon2: {},
     front.CDHS: {},
     front.AdaNCG: {},
+    front.FastCubic: {},
 }
 
 

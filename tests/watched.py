@@ -27,9 +27,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "neon2": SHORT | {"length": 0.3},
     "cdhs": SHORT,
     "adancg": {},
+    "fastcubic": {},
 }
 # no window, no radius; a jump that is undefined is shortened
-MEASURED = ("auto", "agd-auto", "agd+lanczos", "cdhs", "adancg")
+MEASURED = ("auto", "agd-auto", "agd+lanczos", "cdhs", "adancg", "fastcubic")
 START = np.array([1.0, 0.0])  # descent from here leads to the saddle
 each_method = pytest.mark.parametrize("method", OPTIONS)
 each_form = pytest.mark.parametrize("form", ["apart", "together"])  # jac, or jac=True

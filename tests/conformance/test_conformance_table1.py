@@ -13,8 +13,9 @@ ROWS = {
     "neon2": {**common.WIDE, "enough": 1e9},  # so that it comes to its own test
     "cdhs": {"unit": 2.5e-7},
     "adancg": {"unit": 2.5e-7},
+    "fastcubic": {"unit": 2.5e-7},
 }
-RIPPLED = {name: {**common.FIXED, "unit": 0.0} for name in ("cdhs", "adancg")}
+RIPPLED = {name: {**common.FIXED, "unit": 0.0} for name in ("cdhs", "adancg", "fastcubic")}
 TOL = {"cdhs": 1e-10}  # a turn of the direction by rounding is carried on by momentum for long
 each_row = pytest.mark.parametrize("method", ROWS)
 

@@ -52,6 +52,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # a new method joins here
     "neon2": {},
     "cdhs": {},
     "adancg": {},
+    "fastcubic": {},
 }
 DECEIVED = {  # what makes a method's own test pass at a saddle, and how its run then ends
     "pgd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),

@@ -27,6 +27,7 @@ METHODS = {
     "neon2": KNOWN,
     "cdhs": KNOWN,
     "adancg": KNOWN,
+    "fastcubic": KNOWN,
     "pgd": {**KNOWN, "decrease_available": 1.0},
     "pagd": {**KNOWN, "decrease_available": 1.0},
 }

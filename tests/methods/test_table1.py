@@ -13,7 +13,7 @@ from unsaddle.methods import table1_theory
 from unsaddle.methods.table import METHODS
 
 KNOWN = {"smoothness": 2.0, "hessian_lipschitz": 8.0}
-ROWS = ("neon2", "cdhs", "adancg")
+ROWS = ("neon2", "cdhs", "adancg", "fastcubic")
 each_row = pytest.mark.parametrize("method", ROWS)
 
 
@@ -101,7 +101,7 @@ def test_adancg_falls_by_what_it_promises() -> None:
         hessian_lipschitz=f.hessian_lipschitz,
     )
     assert len(xs) > 3
-    for x, after in itertools.pairwise(xs):
+    for x, after in itertools.pairwise(xs[:-1]):  # the last one checks the products
         slope = np.linalg.norm(f.gradient(x)) ** 2 / (2 * f.smoothness)
         assert f.value(x) - f.value(after) >= 0.99 * slope
 

@@ -38,6 +38,9 @@ class PhaseName(IntEnum):
     ALMOST_CONVEX = 19  # almost convex agd
     TAKE_STEP = 20  # lbfgs: the trial is taken
     NARROW = 21  # lbfgs: it is not
+    CUBIC_SEARCH = 22  # cubic: a vector of the space
+    CUBIC_MODEL = 23
+    CUBIC_STEP = 24
     SPIDER_BEHIND = 26  # spider
     SPIDER_HERE = 27
     GIVE_UP = 31  # of every descent: it cannot go on, and reports all the same

@@ -133,34 +133,51 @@ def finest_resolution(
 ) -> Resolution:
     """Resolve with the settings' radius, or with the least radius that floating point allows.
 
-    That is |g|/l where H d is exact, as rounding of g(x) + H d is no worse than that of H d then.
-
     Returns:
         The resolution; nothing certifies where gamma would have to be above l, or where the square
         of the radius is zero in floating point.
     """
-    l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
-    unit = ops.roundoff(x)
-    off = _rounding(ops, x, gradient, settings.radius, l, unit)
-    off = ops.maximum(off, settings.gradient_noise)
-    least = ops.where(products, ops.norm(gradient) / l, 2 * ops.sqrt(off / rho))
-    radius = ops.maximum(settings.radius, least)
+    radius = finest_radius(ops, settings, settings.radius, x, gradient, products)
     resolution = resolve(
         ops,
         x,
         gradient,
         episode,
         radius=radius,
-        bending=rho * radius / 2,
-        smoothness=l,
+        bending=settings.hessian_lipschitz * radius / 2,
+        smoothness=settings.smoothness,
         curvature_tol=settings.curvature_tol,
         failure_probability=settings.failure_probability,
-        unit=unit,
+        unit=ops.roundoff(x),
         noise=settings.gradient_noise,
         products=products,
     )
     useless = vacuous(ops, resolution) | (resolution.radius * resolution.radius < ops.tiny(x))
     return resolution._replace(needed=ops.where(useless, inf, resolution.needed))
+
+
+def finest_radius(
+    ops: Ops,
+    settings: Any,
+    given: Scalar,  # the radius that is wanted
+    x: Vector,
+    gradient: Vector,
+    products: Scalar = False,
+    unit: Scalar = 0.0,  # relative error of a gradient, where it is above the roundoff
+) -> Scalar:
+    """The radius that is wanted, or the least that floating point allows.
+
+    That is 2 sqrt(e_g/rho); or |g|/l where H d is exact: rounding of g(x) + H d is no worse than
+    that of H d then.
+
+    Returns:
+        The radius.
+    """
+    l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
+    off = _rounding(ops, x, gradient, given, l, ops.maximum(ops.roundoff(x), unit))
+    off = ops.maximum(off, settings.gradient_noise)
+    least = ops.where(products, ops.norm(gradient) / l, 2 * ops.sqrt(off / rho))
+    return ops.maximum(given, least)
 
 
 def vacuous(ops: Ops, resolution: Resolution) -> Scalar:

@@ -17,7 +17,7 @@ from unsaddle.core.kernel import Part
 from unsaddle.core.ops import Ops, Vector
 from unsaddle.escapes import krylov
 from unsaddle.escapes.curvature_step import STEP_PHASES
-from unsaddle.escapes.jump import NO_JUMP
+from unsaddle.escapes.jump import LANDED, NO_JUMP, PHASES
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.proof import without_dips
 from unsaddle.escapes.unless_steep import unless_steep
@@ -34,4 +34,10 @@ def stepping(search: Part) -> Part:
     return quiet._replace(phases={**quiet.phases, **STEP_PHASES}, memory=memory)
 
 
+def after_descent(search: Part) -> Part:
+    """Give the same where a descent has made the gradient small: it goes on after a step."""
+    return search._replace(phases={**search.phases, LANDED: PHASES[LANDED]})
+
+
 ncd = unless_steep(stepping(lanczos))
+ncd_at_rest = after_descent(stepping(lanczos))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import NoSettings, Parameters
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
+from unsaddle.descents.cubic import cubic
 from unsaddle.descents.gd import gd
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.descents.parameter_free_agd import parameter_free_agd
@@ -22,6 +23,7 @@ from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.perturbation import perturbation
 from unsaddle.methods import neon_theory, table1_theory, theory
+from unsaddle.methods.room import TUNING as ROOMS
 from unsaddle.methods.room import Room, room
 
 
@@ -30,6 +32,8 @@ class Tuning(NamedTuple):
 
     enough: float = 0.5  # of gamma, (0, 1]: the share that the theorems of the papers find
     finest: float = 1e-4  # of the largest curvature, (0, 1): the gamma to certify if none is given
+    cubic: float = 1e-2  # of |g|, (0, 1): a step that is more accurate hardly promises more
+    bending: float = 1e-2  # of gamma, (0, 1): in a difference, unless rounding asks for more
 
 
 TUNING = Tuning()
@@ -205,6 +209,21 @@ def cdhs(q: Problem) -> Parameters:
 def adancg(q: Problem) -> Parameters:
     """Liu et al. (2018)."""
     return _whole(q, q.tol, NoSettings(), q.proof(), q.proof())
+
+
+def fastcubic(q: Problem) -> Parameters:
+    """Agarwal et al. (2017); over r a difference errs by rho r/2. Two bases share the room."""
+    vectors = max(ROOMS.least_basis, q.room.vectors // 2)
+    descent = cubic.settings(
+        accuracy=TUNING.cubic,
+        probe_radius=q.probe_radius or 2 * TUNING.bending * q.gamma / q.hessian_lipschitz,
+        smoothness=q.smoothness,
+        hessian_lipschitz=q.hessian_lipschitz,
+        gradient_noise=q.gradient_noise,
+        vectors=vectors,
+    )
+    search = q.proof()._replace(vectors=vectors)
+    return _whole(q, q.tol, descent, search, q.proof())
 
 
 def _almost_convex(q: Problem) -> Any:

@@ -12,6 +12,7 @@ from unsaddle.core.kernel import Parameters, Part, Solver, compose, samples, the
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.bounded import bounded
+from unsaddle.descents.cubic import cubic
 from unsaddle.descents.external import external
 from unsaddle.descents.gd import gd
 from unsaddle.descents.hand_over import hand_over
@@ -29,7 +30,7 @@ from unsaddle.escapes.at_once import at_once
 from unsaddle.escapes.every_epoch import every_epoch
 from unsaddle.escapes.lanczos import lanczos
 from unsaddle.escapes.nc import nc
-from unsaddle.escapes.ncd import ncd
+from unsaddle.escapes.ncd import ncd, ncd_at_rest
 from unsaddle.escapes.neon import neon
 from unsaddle.escapes.neon2 import neon2
 from unsaddle.escapes.neon2_online import neon2_online
@@ -159,6 +160,12 @@ METHODS: dict[str, Method] = {
         "the steeper of gradient and negative curvature",
         "gradient, product or gradient, value at the jump",
         "log(n) / eps^2", "Liu, Li, Wang, Yi & Yang (2018), AdaNCG",
+    ),
+    "fastcubic": Method(
+        cubic, ncd_at_rest, proof, parameters.fastcubic, SMOOTH,
+        "cubic steps on Krylov spaces x negative curvature descent",
+        "gradient, product or gradient, value", "log(n) / eps^1.75",
+        "Agarwal, Allen-Zhu, Bullins, Hazan & Ma (2017), our reconstruction",
     ),
     "agd+lanczos": Method(
         agd, lanczos, None, parameters.agd_lanczos, SMOOTH,

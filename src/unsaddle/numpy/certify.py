@@ -6,7 +6,7 @@ from typing import Any
 from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.evidence import read
 from unsaddle.core.outcome import Outcome
-from unsaddle.core.phases import PROVE
+from unsaddle.core.phases import CERTIFIED, PROVE, PhaseName
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.checks import whole
@@ -18,6 +18,7 @@ from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
 from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.result import doubted
 from unsaddle.numpy.scaled import Scaled
 
 
@@ -142,6 +143,9 @@ def find_negative_curvature(
     if outcome is Outcome.NOT_FINITE:
         hessian = "hessp" in run.trouble
         raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
+    if outcome is Outcome.BUDGET and run.state.phase == CERTIFIED:  # and the check is not done
+        run.state = run.state._replace(phase=PhaseName.SEARCH)
     shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
+    shown = doubted(shown, run.doubt)
     return shown if way is None else way.certificate(shown)

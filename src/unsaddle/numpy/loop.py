@@ -30,6 +30,7 @@ from unsaddle.core.phases import (
 )
 from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.numpy import agreement
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
 from unsaddle.numpy.progress import Clock
@@ -91,6 +92,7 @@ class Run(Session[Vector]):
         self.begun = 0  # gradients of this call before the last search
         self.begun_products = 0  # likewise
         self.trouble = ""  # what was not finite
+        self.doubt = ""  # of the products that a claim comes of
         self.interruptible = self.interrupted = False
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
@@ -105,6 +107,7 @@ class Run(Session[Vector]):
         try:
             try:
                 self._answer_all()
+                self._check_claim()
             finally:
                 restore()
         except NotFiniteError as error:
@@ -115,6 +118,11 @@ class Run(Session[Vector]):
         except EndError as end:
             return end.outcome
         return ENDS[last_phase(self.ops, self.parameters, self.state)]
+
+    def _check_claim(self) -> None:
+        """See that gradients do not contradict the products that a claim comes of."""
+        if self.parameters.products:
+            self.state, self.doubt = agreement.checked(self)
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
@@ -208,14 +216,31 @@ class Run(Session[Vector]):
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
+        self._report(value, norm)
+        if oracle.lowest_at is point:
+            self.lowest = Seen(point, value, gradient, norm)
+        return value
+
+    def queried(self, point: Vector, along: Vector | None = None) -> Vector:
+        """Give the gradient at a point when the run is over, or the product along a vector."""
+        self.interruptible = True
+        if self.interrupted:
+            signal.raise_signal(signal.SIGINT)
+        query = Query(point, GRADIENT, False, REPORT, False, 0, 1, along=along)
+        _, gradient = self.answering()(point, query)
+        self.interruptible = False
+        if gradient is None or not self.known.finite(gradient):
+            raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")
+        self._report(nan, nan if along is not None else self.known.norm(gradient))
+        return gradient
+
+    def _report(self, value: float, norm: float) -> None:
+        """Write down what was asked for when the run was over."""
         self.codes.append(REPORT)
         self.values.append(value)
         self.norms.append(norm)
         if self.path is not None:
-            self.path.extend(x.tolist())
-        if oracle.lowest_at is point:
-            self.lowest = Seen(point, value, gradient, norm)
-        return value
+            self.path.extend(self.state.x.tolist())
 
     @property
     def history(self) -> History:

@@ -200,7 +200,10 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
         )
     escape = parameters.escape._replace(unit=max(noise, parameters.escape.unit))
     proof = None if parameters.proof is None else parameters.proof._replace(unit=escape.unit)
-    return parameters._replace(escape=escape, proof=proof)
+    descent: Any = parameters.descent
+    if "unit" in descent._fields:
+        descent = descent._replace(unit=escape.unit)
+    return parameters._replace(descent=descent, escape=escape, proof=proof)
 
 
 def _with_bounds(method: str, descent: Any) -> None:

@@ -35,6 +35,7 @@ FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass
 UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
 LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
+DOUBTED = (Outcome.UNCERTIFIED, Outcome.STALLED)  # whose message says nothing of the certificate
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 
@@ -131,6 +132,9 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     shown = certificate(read(ops, run.parameters, run.state, searched, products), noise)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
+    shown = doubted(shown, run.doubt)
+    if outcome in CUT_SHORT and run.state.phase == CERTIFIED:
+        shown = _undecided(run)  # before the claim was checked
     if outcome not in CUT_SHORT:
         try:
             value = run.value_at(x)
@@ -151,6 +155,11 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
         shown = _undecided(run)  # what was shown is not of this point
     run.begun = run.oracle.gradients - searched  # reporting is no part of a search
     return End(outcome, at, shown)
+
+
+def doubted(shown: Certificate, doubt: str) -> Certificate:
+    """Say in a certificate what it is doubted for, if it is."""
+    return dataclasses.replace(shown, note=f"{shown.note} {doubt}") if doubt else shown
 
 
 def _undecided(run: Run) -> Certificate:
@@ -244,6 +253,8 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
     if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
         return f"It was {run.trouble.replace('returned', 'that returned')}."
+    if run.doubt and outcome in DOUBTED:
+        return run.doubt
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE.format(norm) if norm > tolerance else BACK
     size = ops.norm(point(start)) if outcome in LOST else 0.0

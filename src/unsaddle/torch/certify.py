@@ -20,6 +20,7 @@ from unsaddle.torch.inputs import (
 )
 from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.optimizer import Closure
+from unsaddle.torch.products import Loss, alone, check_loss, product
 from unsaddle.torch.ranks import Ranks, checksum
 from unsaddle.torch.session import ParameterSession
 
@@ -37,6 +38,7 @@ def certify(
     hessian_lipschitz: float | None = None,  # rho
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
+    hessp: Loss | None = None,
     group: Any = None,
 ) -> Certificate:
     """Certify that the loss has no curvature below -curvature_tol at the parameters, or find it.
@@ -52,6 +54,8 @@ def certify(
         gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
             not given.
         probe_radius: Distance over which gradients are differenced; chosen if not given.
+        hessp: The loss as a function that returns it, without ``backward()``: curvature is then
+            measured by double backward, and not by differences of gradients.
         group: The process group whose ranks answer together, each with its own data; all processes
             if None.
 
@@ -62,6 +66,7 @@ def certify(
         ValueError: If an argument is out of range, or no parameter requires a gradient.
     """
     check_closure(closure, "the order is certify(closure, params)")
+    check_loss(hessp)
     at = [p for p in map(tensor, listed(params)) if p.requires_grad]
     if not at:
         raise ValueError("params has no parameter that requires a gradient: pass net.parameters()")
@@ -76,19 +81,25 @@ def certify(
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
     )
-    ranks, gradients = Ranks(group), 0
+    parameters = parameters._replace(products=hessp is not None)
+    ranks, gradients, products = Ranks(group), 0, 0
     session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
     run = _run(seed, parameters)
     try:
         while (query := session.ask()) is not None:
+            if query.along is not None:
+                alone(ranks, session)
+                session.tell(gradient=product(hessp, session, query))
+                products += 1
+                continue
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
             session.tell(gradient=_gradient(closure, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
-    return certificate(session.claim(gradients))
+    return certificate(session.claim(gradients, products))
 
 
 def _run(seed: int, parameters: Parameters) -> dict[str, Any]:

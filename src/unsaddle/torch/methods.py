@@ -12,13 +12,13 @@ from unsaddle.messages import TRAINED
 from unsaddle.methods import table
 from unsaddle.methods.constants import Given, SampledGiven, spelled
 from unsaddle.torch.inputs import counted, rate
-from unsaddle.torch.optimizer import SessionOptimizer
+from unsaddle.torch.products import ExactOptimizer, Loss, check_loss
 from unsaddle.torch.session import ParameterSession
 
 OPTIMISERS: dict[str, "type[Method]"] = {}
 
 
-class Method(SessionOptimizer):
+class Method(ExactOptimizer):
     """A line of the table of methods, for torch."""
 
     method: ClassVar[str]
@@ -36,6 +36,7 @@ class Method(SessionOptimizer):
         *,
         seed: int = 0,
         lr: float | None = None,
+        hessp: Loss | None = None,
         group: Any = None,
         **given: Unpack[Given],
     ) -> None:
@@ -46,12 +47,17 @@ class Method(SessionOptimizer):
             seed: All randomness is a function of it.
             lr: The descent's step eta, the one setting that a scheduler may change; theory's if
                 None. Not for Auto and AGDAuto, which find it.
+            hessp: The loss as a function that returns it, without ``backward()``: searches then
+                take products with the Hessian by double backward, and no differences.
             group: The process group whose ranks train together, each with its own data; all
                 processes if None.
             **given: Constants of the function and targets (see ``unsaddle.Constants``), and single
                 hyperparameters.
         """
+        check_loss(hessp)
         self._take(params, seed, lr, group, given)
+        self.hessp = hessp
+        self.parameters = self.parameters._replace(products=hessp is not None)
 
     def _take(
         self, params: Any, seed: int, lr: float | None, group: Any, given: Mapping[str, Any]
@@ -131,6 +137,10 @@ class CDHS(Method, method="cdhs"):
 
 class AdaNCG(Method, method="adancg"):
     """The steeper of gradient and negative curvature: Liu et al. (2018)."""
+
+
+class FastCubic(Method, method="fastcubic"):
+    """Cubic steps on Krylov spaces: Agarwal et al. (2017), our reconstruction."""
 
 
 class AGDLanczos(Method, method="agd+lanczos"):

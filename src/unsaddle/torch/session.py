@@ -102,9 +102,9 @@ class ParameterSession(Session[Vector]):
         """Write a vector into the parameters."""
         return ops.assign(self.at, self.layout.split(vector))
 
-    def claim(self, gradients: int) -> Claim:
-        """Say what the run has shown, after a search of so many gradients."""
-        found = read(self.layout.ops, self.parameters, self.state, gradients)
+    def claim(self, gradients: int, products: int = 0) -> Claim:
+        """Say what the run has shown, after a search of so many gradients and products."""
+        found = read(self.layout.ops, self.parameters, self.state, gradients, products)
         own = self.layout.split(found.direction)
         pairs = zip(self.params, own, strict=True)
         return found._replace(direction=[like(p, part) for p, part in pairs])
