@@ -85,6 +85,8 @@ class Certificate:
             False: f"negative curvature found: {self.curvature:.3g} along the direction ({cost}).",
             None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
         }[self.holds]
+        if self.holds and self.free == 0:
+            sentence = "certified: no variable is free."
         return f"{sentence} {self.note}".strip()
 
     def _repr_html_(self) -> str:

@@ -162,6 +162,8 @@ def _events(axes: Any, result: Any, curve: Curve) -> None:
 def _end(result: Any) -> str:
     """Say how it ended."""
     shown = result.certificate
+    if shown.holds and shown.free == 0:
+        return f"{result.outcome.name.lower()}:\nno variable is free"
     if shown.holds:
         return (
             f"{result.outcome.name.lower()}: no curvature\nbelow -{rounded_up(shown.curvature_tol)}"
