@@ -37,7 +37,7 @@ def solve(**given: Any) -> Any:
 @pytest.fixture
 def every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the line due at every query."""
-    monkeypatch.setattr(progress, "TUNING", progress.Tuning(redraw=0.0, repeat=0.0))
+    monkeypatch.setattr(progress, "TUNING", progress.Tuning(redraw=0.0, share=np.inf, repeat=0.0))
 
 
 def test_nothing_is_printed_unless_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +68,31 @@ def test_a_narrow_terminal_has_a_short_line(monkeypatch: Any) -> None:
     solve(disp=stream)
     lines = stream.getvalue().split(progress.ERASE)
     assert max(map(len, lines)) < 60
-    assert any("searching at point 1" in line for line in lines)
+    assert any("searching 1" in line for line in lines)
+
+
+def test_no_word_is_cut_where_eighty_columns_will_do() -> None:
+    line = "1,446 gradients, 12 s, f 3.60124e-12, |g| 6.1e-06, "
+    searching = "searching for negative curvature at point 12, 10 % proven"
+    assert progress.fitted(line + searching, 120) == line + searching
+    assert progress.fitted(line + searching, 90).endswith("searching at point 12, 10 % proven")
+    assert progress.fitted(line + searching, 79).endswith("searching 12, 10 % proven")
+    assert progress.fitted(line + searching, 68).endswith("searching 12, 10 %")
+
+
+def test_a_slow_terminal_is_written_to_less_often(monkeypatch: Any) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+
+    class Slow(Stream):
+        def write(self, text: str) -> int:
+            now[0] += 2.0
+            return super().write(text)
+
+    clock = progress.Clock(np.inf, progress.Progress(Slow(terminal=True)))
+    monkeypatch.setattr(progress, "status", lambda run, seconds: "")
+    clock.tick(None)
+    assert clock.due == 2.0 / progress.TUNING.share
 
 
 def test_elsewhere_events_are_lines() -> None:
