@@ -69,9 +69,12 @@ def main() -> None:
     reader, writer = pty.openpty()
     watching = subprocess.Popen(["cat"], stdin=reader, stdout=subprocess.DEVNULL, stderr=-3)
     os.close(reader)
-    streams = os.fdopen(writer, "w"), tempfile.TemporaryFile("w")
-    with streams[0], streams[1], mock.patch("unsaddle.numpy.minimize.Clock", Timed):
-        for name, stream in zip(("terminal", "file"), streams, strict=True):
+    with (
+        os.fdopen(writer, "w") as terminal,
+        tempfile.TemporaryFile("w") as file,
+        mock.patch("unsaddle.numpy.minimize.Clock", Timed),
+    ):
+        for name, stream in {"terminal": terminal, "file": file}.items():
             Timed.draws = 0
             runs = [share(stream) for _ in range(RUNS)]
             shares, each = [100 * run[0] for run in runs], median(run[1] for run in runs)

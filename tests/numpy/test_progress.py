@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.watched import START, gradient, value
-from unsaddle import Outcome, minimize
+from unsaddle import Outcome, certify, minimize
 from unsaddle.core.events import doing
 from unsaddle.core.phases import PROOF, PhaseName
 from unsaddle.numpy import progress
@@ -156,6 +156,13 @@ def test_every_event_is_a_line_of_the_logger_and_in_the_history(caplog: Any) -> 
     assert events[-1].text.startswith(f"certified after {result.njev} gradients: certified: no ")
     queries = [event.query for event in events]
     assert queries == sorted(queries)
+
+
+def test_certify_logs_what_it_has_shown(caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        shown = certify(gradient, [0.0, 0.0])
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == ["search 1", f"negative_curvature: {shown}"]
 
 
 def test_a_run_without_jac_says_what_a_gradient_costs(caplog: Any) -> None:
