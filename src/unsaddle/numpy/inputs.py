@@ -9,6 +9,8 @@ import numpy as np
 from unsaddle.methods.checks import number, shown
 from unsaddle.numpy.ops import Vector
 
+OURS = ("unsaddle.", "scipy.")
+
 
 def point(x0: Any, name: str = "x0") -> Vector:
     """Check a start point and give it as a new float array."""
@@ -40,10 +42,10 @@ def caller() -> int:
     """Give the stack level of the user's call, for a warning that is issued where this is called.
 
     Returns:
-        How many frames there are from here to the first one outside of the package.
+        How many frames there are from here to the first one outside of the package and of SciPy.
     """
     level, frame = 0, sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("unsaddle"):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(OURS):
         level, frame = level + 1, frame.f_back
     return level + 1
 
