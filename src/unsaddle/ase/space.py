@@ -79,10 +79,10 @@ class Space:
         gradient = np.array(self.optimizable.get_gradient(), float)
         value = float(self.optimizable.get_value())
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            self._forget()
+            self.forget()
         return value, gradient
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Let the calculator forget what it has computed, so that it may be asked again."""
         calculator = getattr(getattr(self.given, "atoms", self.given), "calc", None)
         getattr(calculator, "reset", lambda: None)()
