@@ -152,7 +152,7 @@ class Escape(Driven):
         """Take the atoms from where the optimiser has left them, with the forces it has seen."""
         space, drive = self.space, self.drive
         y, optimizable = space.adopt(), space.optimizable
-        gradient = np.array(optimizable.get_gradient(), float)
+        gradient = space.gradient()
         drive.seen = Seen(y.copy(), float(optimizable.get_value()), gradient)
         drive.state = drive.state._replace(x=y, phase=START)
 
