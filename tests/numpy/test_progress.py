@@ -171,13 +171,17 @@ def test_a_run_without_jac_says_what_a_gradient_costs(caplog: Any) -> None:
     assert caplog.records[0].getMessage().startswith("jac is not given: every gradient takes 4 val")
 
 
-def test_the_callback_is_told_what_goes_on() -> None:
+@pytest.mark.parametrize("bounds", [None, [(-9, 9)] * 2])
+def test_the_callback_is_told_what_goes_on(bounds: Any) -> None:
     seen: list[Any] = []
-    solve(callback=lambda intermediate_result: seen.append(intermediate_result))
+    solve(callback=lambda intermediate_result: seen.append(intermediate_result), bounds=bounds)
     assert seen[0].gradient_norm == 1
     assert seen[0].phase == "descending"
     assert "searching for negative curvature at point 1" in {each.phase for each in seen}
-    assert np.nanmin([each.curvature for each in seen]) == pytest.approx(-1, abs=1e-6)
+    curvatures = np.array([each.curvature for each in seen])
+    assert np.nanmin(curvatures) == pytest.approx(-1, abs=1e-6)
+    assert all(np.isnan(each.curvature) for each in seen if each.phase == "descending")
+    assert seen[-1].curvature == pytest.approx(1, abs=1e-3)
 
 
 def test_every_phase_has_its_words() -> None:
