@@ -85,13 +85,17 @@ class Certificate:
             False: f"negative curvature found: {self.curvature:.3g} along the direction ({cost}).",
             None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
         }[self.holds]
+        if self.holds and self.free == 0:
+            sentence = "certified: no variable is free."
         return f"{sentence} {self.note}".strip()
 
     def _repr_html_(self) -> str:
         """Give a notebook a small table."""
         words, known = str(self), {True: "holds", False: "negative curvature", None: "undecided"}
-        rows = {"certificate": known[self.holds], "": words, "curvature_tol": self.curvature_tol}
-        return table({**rows, "lowest curvature": self.curvature, "gradients": self.gradients})
+        rows = {"certificate": known[self.holds], "": words}
+        rows |= {"curvature_tol": f"{self.curvature_tol:.4g}"}
+        rows |= {"lowest curvature": f"{self.curvature:.4g}", "gradients": str(self.gradients)}
+        return table(rows)
 
 
 def table(rows: Mapping[str, Any]) -> str:

@@ -62,6 +62,7 @@ SEARCHED = {
     "x0": "is x here: pass x=<the point>",
     "args": "are not known here: pass grad=lambda x: gradient(x, ...)",
     "tol": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
+    "constraints": CONSTRAINED,
     "method": "is an argument of find_negative_curvature, not of certify",
 }
 DERIVED = "is not needed: JAX differentiates fun, leave it out"

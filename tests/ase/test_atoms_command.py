@@ -1,15 +1,20 @@
 """``unsaddle atoms``."""
 
+import io
 import json
+import signal
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ase")
 
+from ase.calculators.emt import EMT
 from ase.io import read
 
 from tests.ase.structures import cuboctahedron, relaxed
 from unsaddle.cli import main
+from unsaddle.numpy.progress import ERASE
 
 
 @pytest.fixture
@@ -48,6 +53,53 @@ def test_what_is_not_relaxed_is_no_minimum(files, capsys):
 def test_too_few_steps_are_no_success(files, capsys):
     assert main(["atoms", "start.xyz", "--calculator", "emt", "--steps", "4"]) == 1
     assert "The steps did not suffice." in capsys.readouterr().out
+
+
+CALCULATOR = """
+import signal
+from ase.calculators.emt import EMT
+
+class Cut(EMT):
+    calls = 0
+    def calculate(self, *args, **kwargs):
+        self.calls += 1
+        if self.calls == 12:
+            {}
+        super().calculate(*args, **kwargs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [("raise RuntimeError('no licence')", 2), ("signal.raise_signal(signal.SIGINT)", 130)],
+)
+def test_a_run_that_is_cut_short_leaves_its_structure(files, capsys, what, code):
+    (files / "cut.py").write_text(CALCULATOR.format(what))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    words = ["--calculator", "cut.py:Cut", "--fmax", "0.01", "-o", "out.xyz"]
+    assert main(["atoms", "start.xyz", *words]) == code
+    signal.signal(signal.SIGINT, before)
+    assert ("no licence" in capsys.readouterr().err) == (code == 2)
+    atoms = read("out.xyz")
+    atoms.calc = EMT()
+    assert np.linalg.norm(atoms.get_forces(), axis=1).max() < 0.01  # at the saddle, being searched
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "doing"), [([], "descending"), (["--certify"], "proving at point 1")]
+)
+def test_a_terminal_shows_how_far_it_is(files, monkeypatch, words, doing):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    main(["atoms", "saddle.xyz", "--calculator", "emt", *words])
+    assert terminal.getvalue().split(ERASE)[1].startswith("1 force call, energy 10.157064 eV, fmax")
+    assert doing in terminal.getvalue()
+    assert terminal.getvalue().endswith(ERASE)
 
 
 @pytest.mark.parametrize(

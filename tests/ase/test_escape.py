@@ -1,5 +1,6 @@
 """``Escape``: any optimiser of ASE's, until it is at a minimum."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("ase")
@@ -7,9 +8,10 @@ pytest.importorskip("ase")
 from ase.optimize import BFGS, FIRE, LBFGS, BFGSLineSearch
 from ase.optimize.precon import PreconLBFGS
 
-from tests.ase.structures import cuboctahedron, exact, small
+from tests.ase.structures import Failing, cuboctahedron, exact, small
 from unsaddle import Outcome
 from unsaddle.ase import Escape
+from unsaddle.core.session import NotFiniteError
 
 
 def plain(atoms, logfile):
@@ -72,6 +74,29 @@ def test_it_can_be_run_again():
     atoms.rattle(0.05, seed=5)
     assert opt.run(fmax=0.01, steps=300)
     assert max((atoms.get_forces() ** 2).sum(axis=1) ** 0.5) < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [RuntimeError, None])
+def test_nothing_is_lost_when_the_calculator_fails(how):
+    """At a call of the optimiser, before a jump and after, or of the search: it goes on."""
+
+    def run(at):
+        atoms = cuboctahedron(shells=1)
+        atoms.calc = Failing(at, how)
+        return atoms, Escape(BFGS(atoms, logfile=None), frequency=10.0)
+
+    whole, opt = run(0)
+    assert opt.run(fmax=0.02, steps=200)
+    for at in (1, *range(4, whole.calc.calls + 1, 5)):
+        atoms, opt = run(at)
+        try:
+            opt.run(fmax=0.02, steps=200)
+        except (RuntimeError, NotFiniteError):
+            assert np.isfinite(atoms.positions).all()
+            opt.run(fmax=0.02, steps=200)
+        assert opt.certified
+        assert atoms.get_potential_energy() == pytest.approx(whole.get_potential_energy(), abs=1e-3)
 
 
 def test_what_is_no_optimiser_is_refused():

@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("ase")
 
 from ase import Atoms
-from ase.build import bulk
+from ase.build import bulk, molecule
 from ase.calculators.calculator import CalculationFailed
 from ase.calculators.emt import EMT
+from ase.calculators.qmmm import ForceConstantCalculator
 from ase.filters import FrechetCellFilter, StrainFilter, UnitCellFilter
 from ase.io import read
 from ase.optimize import BFGS
@@ -215,6 +216,18 @@ def test_where_it_starts_does_not_matter():
         assert Minimum(atoms, logfile=None).run(fmax=0.005, steps=300)
         energies.append(atoms.get_potential_energy())
     assert energies == pytest.approx([energies[0]] * 3, abs=1e-3)
+
+
+def test_no_step_is_longer_than_maxstep():
+    """Two atoms at springs to points far away."""
+    atoms, places = molecule("N2"), []
+    springs = ForceConstantCalculator(100 * np.eye(6), atoms.copy(), np.zeros((2, 3)))
+    atoms.calc = springs
+    atoms.positions[1] += 1.0
+    for _ in Minimum(atoms, logfile=None, maxstep=0.1).irun(fmax=0.01, steps=30):
+        places.append(atoms.positions.copy())
+    steps = np.linalg.norm(np.diff(places, axis=0), axis=2)
+    assert steps.max() == pytest.approx(0.1)
 
 
 class TestOfASE:

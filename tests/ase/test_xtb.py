@@ -5,6 +5,9 @@ import pytest
 pytest.importorskip("ase")
 pytest.importorskip("tblite.ase", reason="no tblite here: type pip install tblite")
 
+from ase.build import molecule
+from tblite.ase import TBLite
+
 from benchmarks.molecules import ACCURATE, MOLECULES, calculated
 from tests.ase.structures import exact
 from unsaddle import Outcome
@@ -28,3 +31,24 @@ def test_saddles_are_left_and_claims_are_true(name, accuracy):
     accurate = calculated(MOLECULES[name], ACCURATE)
     accurate.positions = atoms.positions
     assert exact(accurate, step=5e-3)[0] > -opt.certificate.curvature_tol
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("NH3", {"charge": 1, "multiplicity": 2}),
+        ("CH3", {"multiplicity": 2}),
+        ("H2O", {"charge": -1, "multiplicity": 2}),
+        ("O2", {"multiplicity": 3}),
+    ],
+)
+def test_charges_and_open_shells(name, words):
+    atoms = molecule(name)
+    atoms.rattle(0.03, seed=1)
+    given = {"method": "GFN2-xTB", "verbosity": 0, "accuracy": 0.01}
+    atoms.calc = TBLite(**given, **words)
+    opt = Minimum(atoms, logfile=None)
+    opt.run(fmax=0.01, steps=200)
+    assert opt.outcome in ENDS
+    assert opt.certificate.frequency < 60
+    assert exact(atoms, step=5e-3)[0] > -opt.certificate.curvature_tol

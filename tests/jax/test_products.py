@@ -19,9 +19,11 @@ def fun(x: jax.Array, width: float = 1.0) -> jax.Array:
 slope = jax.grad(fun)
 
 
-def test_a_run_takes_products_and_says_so() -> None:
-    solution = front.minimize(fun, jnp.zeros(5), hessp=True, tol=1e-3)
+def test_a_run_takes_products_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="unsaddle"):
+        solution = front.minimize(fun, jnp.zeros(5), hessp=True, tol=1e-3)
     shown = solution.verdict.certificate()
+    assert [record.getMessage() for record in caplog.records] == [f"certified: {shown}"]
     assert solution.outcome is Outcome.CERTIFIED
     assert abs(float(solution.x[0])) > 0.3
     assert shown.exact

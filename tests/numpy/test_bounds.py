@@ -84,6 +84,26 @@ def test_bounds_are_never_widened_by_rounding() -> None:
     assert float(result.x[0]) <= upper
 
 
+def test_a_variable_that_is_fixed_between_two_numbers_is_at_the_nearest() -> None:
+    result = minimize(
+        lambda x: float(x @ x),
+        np.array([0.7, 1.0], "f"),
+        jac=lambda x: 2 * x,
+        bounds=[(0.7, 0.7), (-1, 1)],
+        tol=1e-3,
+    )
+    assert result.success
+    assert result.x[0] == np.float32(0.7)
+
+
+def test_where_no_variable_is_free_the_certificate_says_so() -> None:
+    result = minimize(
+        lambda x: -x.sum(), [0.0, 0.0], jac=lambda x: -np.ones(2), bounds=[(0, 1)] * 2
+    )
+    assert result.success
+    assert str(result.certificate).startswith("certified: no variable is free.")
+
+
 def test_the_gradient_is_whole_and_the_certificate_names_what_it_is_about() -> None:
     result = solve(FACE)
     assert np.array_equal(result.jac, FACE.gradient(result.x))
@@ -213,6 +233,9 @@ def test_x0_outside_is_moved_in_with_a_warning() -> None:
     with pytest.warns(OptimizeWarning, match=r"x0 is outside the bounds in x\[0\], and was moved"):
         result = solve(FACE, x0=[-4.0, 0.0])
     fits(result, FACE)
+    with pytest.warns(OptimizeWarning, match="a row of starts is outside the bounds") as seen:
+        solve(FACE, starts=[[-4.0, 0.0]], x_scale=2.0)
+    assert [warning.filename for warning in seen] == [__file__]
 
 
 EYE = {"fun": lambda x: x @ x, "jac": lambda x: 2 * x, "x0": [1.0, 1.0]}
@@ -223,6 +246,7 @@ EYE = {"fun": lambda x: x @ x, "jac": lambda x: 2 * x, "x0": [1.0, 1.0]}
     [
         ({"bounds": [(0, 1), (1, 0)]}, "bounds of variable 1 are crossed: lb 1, ub 0"),
         ({"bounds": [(0, 1), (np.nan, 0)]}, "bounds of variable 1 are NaN"),
+        ({"bounds": [(np.inf, np.inf), (0, 1)]}, "bounds of variable 0 are infinite on the wrong"),
         ({"bounds": [(0, 1)] * 3}, "bounds are for 3 variables, expected 2 like x0"),
         ({"bounds": 7}, "bounds must be scipy.optimize.Bounds"),
         ({"bounds": [(0, 1, 2)] * 2}, "bounds must be scipy.optimize.Bounds"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.watched import START, gradient, value
-from unsaddle import Outcome, minimize
+from unsaddle import Outcome, certify, minimize
 from unsaddle.core.events import doing
 from unsaddle.core.phases import PROOF, PhaseName
 from unsaddle.numpy import progress
@@ -37,7 +37,7 @@ def solve(**given: Any) -> Any:
 @pytest.fixture
 def every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the line due at every query."""
-    monkeypatch.setattr(progress, "TUNING", progress.Tuning(redraw=0.0, repeat=0.0))
+    monkeypatch.setattr(progress, "TUNING", progress.Tuning(redraw=0.0, share=np.inf, repeat=0.0))
 
 
 def test_nothing_is_printed_unless_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +68,31 @@ def test_a_narrow_terminal_has_a_short_line(monkeypatch: Any) -> None:
     solve(disp=stream)
     lines = stream.getvalue().split(progress.ERASE)
     assert max(map(len, lines)) < 60
-    assert any("searching at point 1" in line for line in lines)
+    assert any("searching 1" in line for line in lines)
+
+
+def test_no_word_is_cut_where_eighty_columns_will_do() -> None:
+    line = "1,446 gradients, 12 s, f 3.60124e-12, |g| 6.1e-06, "
+    searching = "searching for negative curvature at point 12, 10 % proven"
+    assert progress.fitted(line + searching, 120) == line + searching
+    assert progress.fitted(line + searching, 90).endswith("searching at point 12, 10 % proven")
+    assert progress.fitted(line + searching, 79).endswith("searching 12, 10 % proven")
+    assert progress.fitted(line + searching, 68).endswith("searching 12, 10 %")
+
+
+def test_a_slow_terminal_is_written_to_less_often(monkeypatch: Any) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+
+    class Slow(Stream):
+        def write(self, text: str) -> int:
+            now[0] += 2.0
+            return super().write(text)
+
+    clock = progress.Clock(np.inf, progress.Progress(Slow(terminal=True)))
+    monkeypatch.setattr(progress, "status", lambda run, seconds: "")
+    clock.tick(None)
+    assert clock.due == 2.0 / progress.TUNING.share
 
 
 def test_elsewhere_events_are_lines() -> None:
@@ -134,19 +158,30 @@ def test_every_event_is_a_line_of_the_logger_and_in_the_history(caplog: Any) -> 
     assert queries == sorted(queries)
 
 
+def test_certify_logs_what_it_has_shown(caplog: Any) -> None:
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        shown = certify(gradient, [0.0, 0.0])
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == ["search 1", f"negative_curvature: {shown}"]
+
+
 def test_a_run_without_jac_says_what_a_gradient_costs(caplog: Any) -> None:
     with caplog.at_level(logging.INFO, logger="unsaddle"):
         solve(jac=None)
     assert caplog.records[0].getMessage().startswith("jac is not given: every gradient takes 4 val")
 
 
-def test_the_callback_is_told_what_goes_on() -> None:
+@pytest.mark.parametrize("bounds", [None, [(-9, 9)] * 2])
+def test_the_callback_is_told_what_goes_on(bounds: Any) -> None:
     seen: list[Any] = []
-    solve(callback=lambda intermediate_result: seen.append(intermediate_result))
+    solve(callback=lambda intermediate_result: seen.append(intermediate_result), bounds=bounds)
     assert seen[0].gradient_norm == 1
     assert seen[0].phase == "descending"
     assert "searching for negative curvature at point 1" in {each.phase for each in seen}
-    assert np.nanmin([each.curvature for each in seen]) == pytest.approx(-1, abs=1e-6)
+    curvatures = np.array([each.curvature for each in seen])
+    assert np.nanmin(curvatures) == pytest.approx(-1, abs=1e-6)
+    assert all(np.isnan(each.curvature) for each in seen if each.phase == "descending")
+    assert seen[-1].curvature == pytest.approx(1, abs=1e-3)
 
 
 def test_every_phase_has_its_words() -> None:

@@ -66,17 +66,33 @@ def test_the_callback_and_the_descent_see_x() -> None:
     assert result.success
 
 
-def test_bounds_stay_those_of_x_to_the_last_bit() -> None:
-    lower, upper = np.array([-1 / 3, -70.1]), np.array([1 / 7, 60.3])
+LOWER, UPPER = np.array([-1 / 3, -70.1]), np.array([1 / 7, 60.3])
+WITHIN: Any = Bounds(LOWER, UPPER)  # type: ignore[arg-type]
 
-    def inside(x: np.ndarray) -> np.ndarray:
-        assert (x >= lower).all()
-        assert (x <= upper).all()
-        return jac(x)
 
-    result = solve(jac=inside, bounds=Bounds(lower, upper))  # type: ignore[arg-type]
-    assert result.success
-    assert result.x[1] in (lower[1], upper[1])
+@pytest.mark.parametrize("by", ["jac", "2-point", "3-point"])
+@pytest.mark.parametrize("unit", [1.0, 0.7, 1 / 3])
+def test_bounds_stay_those_of_x_to_the_last_bit(by: str, unit: float) -> None:
+    def inside(function: Any) -> Any:
+        def call(x: np.ndarray) -> Any:
+            assert (x >= LOWER).all()
+            assert (x <= UPPER).all()
+            return function(x)
+
+        return call
+
+    given: Any = {"jac": inside(jac) if by == "jac" else by, "x_scale": SCALE * unit}
+    result = minimize(inside(fun), START * SCALE, bounds=WITHIN, tol=1e-4, **given)
+    assert result.success or by == "2-point"
+    assert result.x[1] in (LOWER[1], UPPER[1])
+
+
+@pytest.mark.parametrize("budget", [2, 5, 9])
+def test_a_run_within_bounds_is_resumed(budget: int, tmp_path: Any) -> None:
+    save(solve(bounds=WITHIN, max_gradients=budget).state, tmp_path / "run.npz")
+    again = solve(bounds=WITHIN, state=load(tmp_path / "run.npz"))
+    assert again.success
+    assert again.x[1] in (LOWER[1], UPPER[1])
 
 
 def test_a_state_goes_with_its_scale(tmp_path: Any) -> None:
@@ -93,6 +109,16 @@ def test_starts_are_scaled_too() -> None:
     result = solve(starts=[START * SCALE, np.array([0.0, 2.0]) * SCALE])
     assert result.success
     assert all(np.array_equal(run.x_scale, SCALE) for run in result.runs)
+
+
+def test_starts_are_drawn_by_the_scales_and_workers_run_them() -> None:
+    alone, several = (solve(starts=3, workers=workers) for workers in (1, 2))
+    assert [run.x.tolist() for run in several.runs] == [run.x.tolist() for run in alone.runs]
+    begun: list[np.ndarray] = []
+    solve(starts=20, callback=lambda xk: begun.append(xk.copy()), max_gradients=20)
+    assert (np.ptp(begun, axis=0) / SCALE).min() > 0.3
+    with pytest.raises(TypeError, match="workers=2 sends fun and jac to other processes"):
+        minimize(lambda x: 0.0, START, jac=jac, x_scale=SCALE, starts=3, workers=2)
 
 
 def test_what_fails_gives_the_result_so_far_in_x() -> None:

@@ -87,3 +87,16 @@ def test_a_search_on_a_linear_loss_ends(dtype, given):
         opt.step(closure)
     assert len(calls) < 1500
     assert not opt.certificate or "flat, or too coarse" in opt.certificate.note
+
+
+def test_a_run_and_a_certificate_are_lines_of_the_logger(caplog):
+    problem = Problem()
+    opt = front.Auto(problem.params, tol=1e-2)
+    with caplog.at_level("INFO", logger="unsaddle"):
+        while opt.outcome is None:
+            opt.step(problem.closure)
+        shown = front.certify(problem.closure, problem.params)
+    *lines, last = [record.getMessage() for record in caplog.records]
+    kinds = [line.split()[0] for line in lines]
+    assert kinds == ["search", "curvature", "jump", "search", "certified:"]
+    assert last == str(shown)

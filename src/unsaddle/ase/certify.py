@@ -1,5 +1,6 @@
 """``certify``: is this structure a minimum?"""
 
+from collections.abc import Generator
 from typing import Any, Unpack
 
 from unsaddle.ase.drive import Drive
@@ -31,6 +32,25 @@ def certify(
         The certificate; ``holds`` is True, False, or None where nothing was decided. ``mode`` is
         the imaginary mode that was found, if any.
     """
+    search = searched(atoms, frequency, max_force_calls, **given)
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return end.value
+
+
+def searched(
+    atoms: Any, frequency: float, max_force_calls: int | None, **given: Unpack[Options]
+) -> Generator[Drive, None, VibrationCertificate]:
+    """Search as ``certify`` does, one force call at a time.
+
+    Yields:
+        How far it has come.
+
+    Returns:
+        The certificate.
+    """
     asked = asked_of({**given, "frequency": frequency})
     limit = whole("max_force_calls", max_force_calls, none=True)
     space = Space(structure(atoms), asked["mass_weighted"])
@@ -43,6 +63,7 @@ def certify(
     try:
         while (query := drive.next()) is not None and (limit is None or drive.calls < limit):
             drive.answer(query)
+            yield drive
     finally:
         space.optimizable.set_x(x)
     return drive.certificate()

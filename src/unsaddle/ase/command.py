@@ -10,9 +10,11 @@ from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 from ase.io import read
 
-from unsaddle.ase.certify import certify
+from unsaddle.ase.certify import searched
+from unsaddle.ase.drive import Drive
 from unsaddle.ase.minimum import Minimum
 from unsaddle.ase.vibration import VibrationCertificate
+from unsaddle.core.events import doing
 
 
 def _tblite() -> Any:
@@ -45,20 +47,47 @@ def structure(path: str, calculator: Any) -> Atoms:
 
 def relax(
     atoms: Atoms, fmax: float, steps: int, log: str | None, **words: Any
-) -> Generator[tuple[int, float, float], None, Minimum]:
-    """Relax a structure, and give force calls, energy and largest force at every step.
+) -> Generator[str, None, Minimum]:
+    """Relax a structure, and say at every step how far it has come.
 
     Yields:
-        Force calls so far, energy in eV, largest force in eV/Å.
+        A line.
 
     Returns:
         The optimiser.
     """
     optimizer = Minimum(atoms, logfile=log, **words)
     for _ in optimizer.irun(fmax, steps):
-        seen: Any = optimizer.drive.last
-        yield optimizer.force_calls, seen.value, optimizer.optimizable.gradient_norm(seen.gradient)
+        yield _line(optimizer.drive)
     return optimizer
+
+
+def prove(
+    atoms: Atoms, frequency: float, most: int, **words: Any
+) -> Generator[str, None, VibrationCertificate]:
+    """Certify a structure as it is, and say after every force call how far that has come.
+
+    Yields:
+        A line.
+
+    Returns:
+        The certificate.
+    """
+    search = searched(atoms, frequency, most, **words)
+    while True:
+        try:
+            yield _line(next(search))
+        except StopIteration as end:
+            return end.value
+
+
+def _line(drive: Drive) -> str:
+    """Say how far a run has come."""
+    count, seen, state = drive.calls, drive.last, drive.state
+    parts = [f"{count} force call{'s' * (count != 1)}"]
+    if seen is not None:
+        parts += [f"energy {seen.value:.6f} eV", f"fmax {drive.largest(seen.gradient):.4f} eV/Å"]
+    return ", ".join([*parts, doing(drive.phase, state.episode)])
 
 
 def summary(atoms: Atoms, shown: VibrationCertificate) -> dict[str, Any]:
@@ -70,4 +99,4 @@ def summary(atoms: Atoms, shown: VibrationCertificate) -> dict[str, Any]:
     }
 
 
-__all__ = ["CALCULATORS", "certify", "relax", "structure", "summary"]
+__all__ = ["CALCULATORS", "prove", "relax", "structure", "summary"]

@@ -13,8 +13,10 @@ from unsaddle.ase.vibration import (
     VibrationCertificate,
     in_words_of_vibrations,
     nothing_vibrates,
+    vibration,
 )
 from unsaddle.certificate import certificate
+from unsaddle.core.events import JUMP_BEGIN, JUMPING, at_work, log, own
 from unsaddle.core.evidence import evidence, last_phase, read
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
 from unsaddle.core.outcome import ENDS, Outcome
@@ -64,6 +66,7 @@ class Drive(Session[Vector]):
         self.last: Seen | None = None  # the last of all
         self.phase = 0  # that asked for it
         self.interruptible = self.interrupted = False  # by a Ctrl-C
+        self._jumping = self._told = False  # whether it jumps, and whether its end was logged
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
@@ -72,6 +75,10 @@ class Drive(Session[Vector]):
                 if self.seen is None or not np.array_equal(query.point, self.seen.y):
                     break
                 self._take(query, self.seen)
+        if query is None and not self._told:
+            ended = "" if self.outcome is None else f"{self.outcome.name.lower()}: "
+            log.info("%s%s", ended, self.certificate())
+        self._told = query is None
         return query
 
     def answer(self, query: Query) -> None:
@@ -112,6 +119,7 @@ class Drive(Session[Vector]):
         query = self.ask()
         if query is not None and query.searches:
             self.begun = self.calls
+            self._notice_search()
         if query is None or query.phase not in (LINE_SEARCH, *JUMPS):
             return query
         self.state = shortened(self.space, self.state, self.maxstep)
@@ -124,9 +132,38 @@ class Drive(Session[Vector]):
         converged = space.optimizable.converged(seen.gradient, self.fmax)
         tolerance = 2 * self.ops.norm(gradient) if converged else 0.0
         self.state = self.state._replace(tolerance=tolerance)
+        self._notice(query.phase)
         self.tell(seen.value, gradient)
+        self._notice_landing()
         if np.array_equal(seen.y, self.state.x):
             self.seen = seen
+
+    def _notice_search(self) -> None:
+        """Log a search that begins, with the largest force where that is known."""
+        known = None if self.seen is None else self.largest(self.seen.gradient)
+        force = "" if known is None else f": largest force {known:.3g} eV/Å"
+        log.info("search %d%s", max(self.state.episode, 1), force)
+
+    def _notice(self, asks: int) -> None:
+        """Log curvature that was found."""
+        self._notice_landing()
+        if own(asks) == JUMP_BEGIN:
+            search, place = at_work(self.state), self.state.episode
+            bend = self.space.by_mass(float(search.curvature), search.direction)
+            log.info("%s found in search %d", vibration(bend, self.space.mass_weighted), place)
+        self._jumping = own(asks) in JUMPING
+
+    def _notice_landing(self) -> None:
+        """Log a jump that is over."""
+        if self._jumping and 0 <= self.state.phase < BEGIN:
+            jump = at_work(self.state).jump
+            values = self.state.episode, jump.value, jump.lowest
+            log.info("jump %d: energy %.6f -> %.6f eV", *values)
+            self._jumping = False
+
+    def largest(self, gradient: Vector) -> float:
+        """The largest force on an atom, as ASE measures it."""
+        return float(self.space.optimizable.gradient_norm(gradient))
 
     @property
     def arrived(self) -> bool:

@@ -12,6 +12,7 @@ from unsaddle.ase.drive import Drive, Driven, Seen, solver_of
 from unsaddle.ase.inputs import Words, asked_of, claim, positive, run_words, structure
 from unsaddle.ase.space import Space
 from unsaddle.core.phases import START
+from unsaddle.core.session import NotFiniteError
 from unsaddle.descents.external import external
 from unsaddle.methods.table import AROUND, find
 from unsaddle.numpy.ops import ops
@@ -41,6 +42,7 @@ class Escape(Driven):
         self.atoms = structure(getattr(self.optimizer, "atoms", self.optimizer))
         usual = Optimizer.defaults["maxstep"]
         self.maxstep = usual if maxstep is None else positive("maxstep", maxstep)
+        self._good = self.atoms.__ase_optimizable__().get_x()  # where forces were finite
         self._before = 0  # steps of optimisers and searches that were replaced
         self._begin()
 
@@ -104,6 +106,7 @@ class Escape(Driven):
             if drive.state.phase == START:
                 for share in (1.0, 0.5):  # some have another measure of forces, and stop short
                     for _ in self.optimizer.irun(fmax=share * fmax, steps=last - self.nsteps):
+                        self._see()
                         yield False
                     if self._settled(fmax):
                         break
@@ -120,8 +123,22 @@ class Escape(Driven):
                 return
             self._start_anew()
 
+    def _see(self) -> None:
+        """Remember where forces are finite; where they are not, go back there and say so."""
+        optimizable = self.space.optimizable
+        if np.isfinite(optimizable.get_gradient()).all():
+            self._good = optimizable.get_x()
+            return
+        optimizable.set_x(self._good)
+        self.space.forget()
+        raise NotFiniteError(
+            "the forces are NaN or infinite: the atoms are where they last were not, "
+            "and run() goes on from there"
+        )
+
     def _start_anew(self) -> None:
         """Let the optimiser forget what it has learned before the jump."""
+        self._good = self.space.optimizable.get_x()
         before, self.optimizer = self.optimizer, self._anew()
         if self.optimizer is not before:
             self._before += before.nsteps
@@ -135,7 +152,7 @@ class Escape(Driven):
         """Take the atoms from where the optimiser has left them, with the forces it has seen."""
         space, drive = self.space, self.drive
         y, optimizable = space.adopt(), space.optimizable
-        gradient = np.array(optimizable.get_gradient(), float)
+        gradient = space.gradient()
         drive.seen = Seen(y.copy(), float(optimizable.get_value()), gradient)
         drive.state = drive.state._replace(x=y, phase=START)
 

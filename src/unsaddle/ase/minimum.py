@@ -96,6 +96,7 @@ class Minimum(_Optimizer, Driven):
         drive.state, drive.value, drive.gradient = saved.state, saved.value, saved.gradient
         drive.seen = drive.last = saved.seen
         drive.fmax, drive.calls, drive.begun = saved.fmax, saved.calls, saved.begun
+        self.space.roundoff = saved.roundoff
         self.space.place(drive.state.x)
 
     def _begin(self) -> Drive:
@@ -242,6 +243,7 @@ class Minimum(_Optimizer, Driven):
             fmax=drive.fmax,
             calls=drive.calls,
             begun=drive.begun,
+            roundoff=self.space.roundoff,
             promise=self._promise,
         )
 

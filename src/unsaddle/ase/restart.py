@@ -25,6 +25,7 @@ class Saved(NamedTuple):
     fmax: float
     calls: int
     begun: int
+    roundoff: float  # of the forces
     promise: Vector  # what the certificate is to say: the curvature and the chance
 
 

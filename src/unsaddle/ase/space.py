@@ -18,6 +18,8 @@ from ase.constraints import FixSymmetry
 
 from unsaddle.numpy.ops import NumpyOps, Vector
 
+ROUNDOFF = {kind: float(np.finfo(kind).eps) / 2 for kind in (np.float32, float)}
+
 
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
@@ -47,6 +49,7 @@ class Space:
         if self.mass_weighted:
             masses = np.repeat(_masses(atoms), 3)
             self.scale, self.ratio = masses**power, masses ** (1 - 2 * power)
+        self.roundoff = ROUNDOFF[float]  # of the numbers in which forces come
         self.left, self._placed = x, self.scale * (x - self.centre)
         if self._constraints:
             self._check_constraints()
@@ -76,16 +79,26 @@ class Space:
     def query(self, y: Vector) -> tuple[float, Vector]:
         """Give energy and gradient there, in ASE's own coordinates: one calculation."""
         self.place(y)
-        gradient = np.array(self.optimizable.get_gradient(), float)
-        value = float(self.optimizable.get_value())
+        gradient, value = self.gradient(), float(self.optimizable.get_value())
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            self._forget()
+            self.forget()
         return value, gradient
 
-    def _forget(self) -> None:
+    def gradient(self) -> Vector:
+        """Give ASE's gradient where the atoms are, and take note of the precision it comes in."""
+        given = self.optimizable.get_gradient()
+        forces = np.asarray(getattr(self._calculator, "results", {}).get("forces", given))
+        single = np.float32 in (forces.dtype, given.dtype)
+        self.roundoff = ROUNDOFF[np.float32 if single else float]
+        return np.array(given, float)
+
+    @property
+    def _calculator(self) -> Any:
+        return getattr(getattr(self.given, "atoms", self.given), "calc", None)
+
+    def forget(self) -> None:
         """Let the calculator forget what it has computed, so that it may be asked again."""
-        calculator = getattr(getattr(self.given, "atoms", self.given), "calc", None)
-        getattr(calculator, "reset", lambda: None)()
+        getattr(self._calculator, "reset", lambda: None)()
 
     def longest(self, direction: Vector) -> float:
         """Give the longest way of an atom in a displacement, in Å."""
@@ -222,6 +235,10 @@ class AtomsOps(NumpyOps):
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal in the internal coordinates at ``like``."""
         return self.space.internal(super().noise(like, seed, episode), like)
+
+    def roundoff(self, x: Vector) -> float:
+        """Half the spacing of numbers in which the forces are computed, whatever x is in."""
+        return self.space.roundoff
 
     def size(self, x: Vector) -> int:
         """How many internal coordinates there are at x."""

@@ -36,6 +36,13 @@ def curvature_of(frequency: float) -> float:
     return (frequency / PER_CM) ** 2
 
 
+def vibration(curvature: float, mass_weighted: bool) -> str:
+    """Say which vibration a negative curvature is."""
+    if not mass_weighted:
+        return f"curvature {curvature:.3g} eV/Å^2"
+    return f"imaginary frequency {-frequency_of(curvature):.3g}i cm^-1"
+
+
 @dataclass(frozen=True)
 class Mode:
     """A direction along which the energy falls."""

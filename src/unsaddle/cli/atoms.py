@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from unsaddle.cli.inputs import TheirError, function, whole
-from unsaddle.cli.report import ERASE, written
+from unsaddle.cli.report import written
 from unsaddle.core.outcome import Outcome
+from unsaddle.numpy.progress import Progress
 
 NAMES = ("emt", "tblite")
 STEPS = 10_000
@@ -60,28 +61,38 @@ def run_atoms(given: dict[str, Any]) -> int:
     options, as_json = SimpleNamespace(**given), given["json"]
     words = {name: given[name] for name in ("frequency", "failure_probability", "seed")}
     atoms = command.structure(options.structure, options.calculator)
+    relaxed = None if options.certify else options.output
     try:
         if options.certify:
-            shown = command.certify(atoms, max_force_calls=options.steps, **words)
+            shown = _watched(command.prove(atoms, most=options.steps, **words))
             ended, calls = OF_CERTIFY[shown.holds], shown.force_calls
         else:
             done = _watched(command.relax(atoms, options.fmax, options.steps, options.log, **words))
             shown, calls = done.certificate, done.force_calls
             ended = done.outcome or Outcome.BUDGET
         fields = command.summary(atoms, shown) | {"force_calls": calls}
-    except (ValueError, TypeError, ArithmeticError, OSError):
+    except (KeyboardInterrupt, ValueError, TypeError, ArithmeticError, OSError):
+        _keep(atoms, relaxed)
         raise
     except Exception as error:
+        _keep(atoms, relaxed)
         raise TheirError from error
     if fields["fmax"] > options.fmax and ended is Outcome.CERTIFIED:
         ended = Outcome.STALLED
-    if options.output and not options.certify:
-        atoms.write(options.output)
+    if relaxed:
+        atoms.write(relaxed)
     elif options.output and shown.mode is not None:
         shown.mode.write(options.output)
     fields = {"outcome": ended.name, "sentence": SENTENCES.get(ended, ended.value)} | fields
     print(written(_plain(fields) if as_json else fields, as_json))
     return 0 if ended is Outcome.CERTIFIED else 1
+
+
+def _keep(atoms: Any, path: str | None) -> None:
+    """Write how far a run has come that was cut short."""
+    if path:
+        atoms.calc = None  # whose last results may be of a trial
+        atoms.write(path)
 
 
 OF_CERTIFY = {
@@ -102,18 +113,18 @@ SENTENCES = {  # where the words of functions would be out of place
 
 def _watched(steps: Any) -> Any:
     """Go through the steps, keep a line on the terminal up to date, and give the result."""
-    due, shows = 0.0, sys.stderr.isatty()
+    progress, due = Progress(sys.stderr) if sys.stderr.isatty() else None, 0.0
     try:
         while True:
-            calls, energy, force = next(steps)
-            if shows and time.monotonic() > due:
-                due = time.monotonic() + 0.1
-                line = f"{calls} force calls, energy {energy:.6f} eV, fmax {force:.4f} eV/Å"
-                print(f"{ERASE}{line}", end="", file=sys.stderr, flush=True)
+            line = next(steps)
+            if progress is not None and time.monotonic() >= due:
+                progress.show(line)
+                due = time.monotonic() + progress.interval
     except StopIteration as end:
         return end.value
     finally:
-        print(ERASE if shows else "", end="", file=sys.stderr)
+        if progress is not None:
+            progress.close()
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:

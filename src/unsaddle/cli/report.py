@@ -1,4 +1,4 @@
-"""What the command line prints: results, progress, and the library's words as flags."""
+"""What the command line prints: results, and the library's words as flags."""
 
 import json
 import re
@@ -26,7 +26,6 @@ IN_PROSE = (
     *("tol", "curvature_tol", "max_gradients", "max_seconds"),
     *("smoothness", "hessian_lipschitz"),
 )
-ERASE = "\r\033[K"
 
 
 def flag(name: str) -> str:

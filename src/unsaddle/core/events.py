@@ -43,7 +43,7 @@ def doing(code: int, episode: int) -> str:
     if phase in JUMPING:
         return f"jumping from point {episode}"
     if phase in CHECKING or code >= FIRST_OF_PROOF or phase == PhaseName.PROVE:
-        return f"proving at point {episode}"
+        return f"proving at point {max(episode, 1)}"
     return f"searching for negative curvature at point {max(episode, 1)}"
 
 

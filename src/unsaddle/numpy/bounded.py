@@ -150,7 +150,7 @@ class BoxRun(Run):
         gradient, count = self.gradient_at(x), int(free.sum())
         if self.state.phase == CERTIFIED and not count:
             gamma = self.parameters.curvature_tol
-            shown = Certificate(True, gamma, 0.0, math.inf, None, 0, "No variable is free.")
+            shown = Certificate(True, gamma, 0.0, math.inf, None, 0, "")
         if gradient is None:
             return dataclasses.replace(shown, free=count)
         held = self.box.unclear(x, gradient, self.parameters.tolerance or DEFAULTS["tol"])

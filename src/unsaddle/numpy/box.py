@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeWarning
 
 from unsaddle.methods.checks import shown
+from unsaddle.numpy.inputs import caller
 from unsaddle.numpy.ops import Vector
 
 FORM = "scipy.optimize.Bounds(lb, ub), or a pair (lb, ub) for every variable"
@@ -79,6 +80,7 @@ def box_of(bounds: Any, x: Vector) -> Box | None:
             )
     lower, upper = (np.broadcast_to(side, x.shape) for side in (lower, upper))
     wrong = {"NaN": np.isnan(lower) | np.isnan(upper), "crossed": lower > upper}
+    wrong |= {"infinite on the wrong side": (lower == np.inf) | (upper == -np.inf)}
     for what, bad in wrong.items():
         if bad.any():
             i = int(np.argmax(bad))
@@ -90,15 +92,17 @@ def box_of(bounds: Any, x: Vector) -> Box | None:
         raise ValueError("bounds fix every variable: there is nothing to minimise over")
     if np.isinf(lower).all() and np.isinf(upper).all():
         return None
-    return Box(_within(lower, x, np.inf), _within(upper, x, -np.inf))
+    least, most = _within(lower, x, np.inf), _within(upper, x, -np.inf)
+    between = least <= most  # else there is no such number, and the nearest has to do
+    return Box(*(np.where(between, side, lower.astype(x.dtype)) for side in (least, most)))
 
 
 def moved_in(box: Box, x0: Vector, name: str = "x0") -> Vector:
-    """Move a start point into the bounds, with a warning where that changes it."""
-    if not box.holds(x0):
-        out = np.flatnonzero((x0 < box.lower) | (x0 > box.upper))
+    """Move a start point into the bounds, with a warning where that is more than rounding."""
+    away = abs(x0 - np.clip(x0, box.lower, box.upper))
+    if (out := np.flatnonzero(away > np.spacing(abs(x0)))).size:
         text = f"{name} is outside the bounds in {variables(out)}, and was moved to the nearest"
-        warnings.warn(text, OptimizeWarning, stacklevel=4)
+        warnings.warn(text, OptimizeWarning, stacklevel=caller())
     return box.clip(x0)
 
 

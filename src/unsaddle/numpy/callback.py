@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.core.events import doing
 from unsaddle.core.evidence import evidence
-from unsaddle.core.phases import BEGIN
+from unsaddle.core.phases import BEGIN, CERTIFIED
 from unsaddle.numpy.loop import Run
 
 
@@ -23,7 +23,8 @@ def adapted(callback: Callable[..., Any]) -> Callable[[Run], None]:
         seen = (run.iterate[:2], run.oracle.best or (x, None))
         known = [value for at, value in seen if value is not None and np.array_equal(at, x)]
         fun = known[0] if known else math.nan
-        state, searching = run.state, run.state.phase >= BEGIN
+        state, searched = run.state, run.state.phase > BEGIN or run.state.phase == CERTIFIED
+        lowest = float(evidence(run.ops, state).curvature) if searched else math.nan
         call(
             OptimizeResult(
                 x=x,
@@ -31,7 +32,7 @@ def adapted(callback: Callable[..., Any]) -> Callable[[Run], None]:
                 nit=run.iterations,
                 gradient_norm=run.slope,
                 phase=doing(state.phase, state.episode),
-                curvature=float(evidence(run.ops, state).curvature) if searching else math.nan,
+                curvature=lowest if math.isfinite(lowest) else math.nan,
             )
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.events import log
 from unsaddle.core.evidence import read
 from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import CERTIFIED, PROVE, PhaseName
@@ -148,4 +149,6 @@ def find_negative_curvature(
     shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
     shown = doubted(shown, run.doubt)
-    return shown if way is None else way.certificate(shown)
+    shown = shown if way is None else way.certificate(shown)
+    log.info("%s: %s", outcome.name.lower(), shown)
+    return shown

@@ -1,5 +1,6 @@
 """Checks of what a user passes: points and times."""
 
+import sys
 from math import inf
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from unsaddle.methods.checks import number, shown
 from unsaddle.numpy.ops import Vector
+
+OURS = ("unsaddle.", "scipy.")
 
 
 def point(x0: Any, name: str = "x0") -> Vector:
@@ -33,6 +36,18 @@ def point(x0: Any, name: str = "x0") -> Vector:
         bad = int(np.argmin(np.isfinite(given)))
         raise ValueError(f"{name} must be finite, got NaN or infinity at index {bad}")
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
+
+
+def caller() -> int:
+    """Give the stack level of the user's call, for a warning that is issued where this is called.
+
+    Returns:
+        How many frames there are from here to the first one outside of the package and of SciPy.
+    """
+    level, frame = 0, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(OURS):
+        level, frame = level + 1, frame.f_back
+    return level + 1
 
 
 def stream(disp: Any) -> Any:

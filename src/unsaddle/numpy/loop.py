@@ -8,7 +8,7 @@ import threading
 import zlib
 from array import array
 from collections.abc import Callable
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -175,7 +175,8 @@ class Run(Session[Vector]):
         search, place = at_work(state), state.episode
         if query.searches:
             self._slope = nan if self.gradient is None else self.known.norm(self.gradient)
-            self.happened("search", nan, f"search {place}: gradient norm {self._slope:.3g}")
+            slope = "" if isnan(self._slope) else f": gradient norm {self._slope:.3g}"
+            self.happened("search", nan, f"search {max(place, 1)}{slope}")
         elif phase == JUMP_BEGIN:
             found = float(search.curvature)
             self.happened("curvature", found, f"curvature {found:.3g} found in search {place}")

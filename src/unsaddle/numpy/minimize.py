@@ -30,8 +30,8 @@ from unsaddle.numpy.oracle import Oracle, TrialErrors
 from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.progress import Clock, Progress
 from unsaddle.numpy.result import conclude
-from unsaddle.numpy.scaled import in_scaled_variables
-from unsaddle.numpy.starts import Starts, from_many
+from unsaddle.numpy.scaled import in_scaled_variables, scale_of
+from unsaddle.numpy.starts import Around, Starts, from_many
 from unsaddle.numpy.workers import Workers
 
 
@@ -88,9 +88,10 @@ def minimize(
             unsaddle escapes or certifies where it stops, until certified. For "auto" only; its own
             calls are not counted.
         starts: Start several times: how many (at x0, and at random points around it, at a distance
-            of about |x0|), the points, or a function that draws one from a generator (ten are
-            drawn). The lowest certified run is returned, all are in ``runs``. An exception in one
-            of them is raised when all are over, with their result as its ``unsaddle``.
+            of about |x0|, both in units of x_scale), the points, or a function that draws one from
+            a generator (ten are drawn). The lowest certified run is returned, all are in ``runs``.
+            An exception in one of them is raised when all are over, with their result as its
+            ``unsaddle``.
         workers: How many starts to run at once, in processes of their own; -1 for one a processor;
             or a map that runs them, such as ``pool.map``. The result does not depend on it.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
@@ -114,20 +115,18 @@ def minimize(
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     hessp = products_of(hess) if hessp is None else hessp
-    if x_scale is not None:
-        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
-        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "seed": seed}
-        words |= {"max_gradients": max_gradients, "max_seconds": max_seconds, "descent": descent}
-        words |= {"starts": starts, "state": state}
-        return in_scaled_variables(minimize, x_scale, fun, x0, **words, **given)
+    words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
+    words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
     if starts is not None:
-        words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
-        words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp}
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
-        solve = functools.partial(_by, deadline, fun, descent=descent, **words, **given)
-        box = box_of(bounds, point(x0))
-        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box, workers)
+        solve = functools.partial(_by, deadline, fun, x_scale=x_scale, **words, **given)
+        first = point(x0)
+        around = Around(first, scale_of(x_scale, first), box_of(bounds, first))
+        return from_many(solve, around, starts, seed, max_gradients, delta, workers)
+    if x_scale is not None:
+        words |= {"seed": seed, "max_gradients": max_gradients, "max_seconds": max_seconds}
+        return in_scaled_variables(minimize, x_scale, fun, x0, state=state, **words, **given)
     start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(

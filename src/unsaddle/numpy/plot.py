@@ -77,7 +77,8 @@ def as_svg(result: Any) -> str:
 
     text = io.StringIO()
     with rc_context({"svg.hashsalt": "unsaddle", "font.size": 8}):
-        figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+        wide = result.history.path is not None
+        figure = Figure(figsize=(8.0 if wide else 6.0, 3.4), layout="constrained")
         FigureCanvasSVG(figure)
         plot(result, figure=figure).savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]
@@ -119,6 +120,8 @@ def _curves(above: Any, below: Any, result: Any) -> None:
         for begin, end in _bands(curve):
             axes.axvspan(begin, end, color=SKY, alpha=0.25, linewidth=0)
     tol = result.parameters.tolerance
+    if tol > 0 and not seen.any():  # every gradient of the descent was zero
+        below.set_ylim(tol / 100, tol * 100)
     if tol > 0:
         below.axhline(tol, color=ink, linewidth=0.8, linestyle=":")
         below.annotate("tol", (1, tol), (-2, 3), xycoords=("axes fraction", "data"),
@@ -162,6 +165,8 @@ def _events(axes: Any, result: Any, curve: Curve) -> None:
 def _end(result: Any) -> str:
     """Say how it ended."""
     shown = result.certificate
+    if shown.holds and shown.free == 0:
+        return f"{result.outcome.name.lower()}:\nno variable is free"
     if shown.holds:
         return (
             f"{result.outcome.name.lower()}: no curvature\nbelow -{rounded_up(shown.curvature_tol)}"

@@ -13,13 +13,19 @@ from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import BEGIN
 
 ERASE = "\r\033[K"
-SHORTER = (" for negative curvature", "")
+SHORTER = (  # what a line does without where a terminal is narrow, in this order
+    (" for negative curvature", ""),
+    (" at point ", " "),
+    (" gradients", " grad."),
+    (" % proven", " %"),
+)
 
 
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     redraw: float = 0.1  # seconds, 0.05 to 1: a person follows ten lines a second, not more
+    share: float = 0.005  # of the time, (0, 1): more than this is not spent on lines, however slow
     repeat: float = 10.0  # seconds, 1 and up: between lines of a file, which stay
 
 
@@ -46,7 +52,8 @@ class Clock:
             raise EndError(Outcome.BUDGET)
         if self.progress is not None:
             self.progress.show(status(run, now - self.began))
-            self.due = min(self.end, now + self.progress.interval)
+            taken = monotonic() - now
+            self.due = min(self.end, now + max(self.progress.interval, taken / TUNING.share))
 
 
 class Progress:
@@ -67,9 +74,7 @@ class Progress:
         if self.page is not None:
             self.page(line)
         elif self.terminal:
-            room = shutil.get_terminal_size().columns - 1
-            line = line if len(line) <= room else line.replace(*SHORTER)[:room]
-            self._write(f"{ERASE}{line}")
+            self._write(f"{ERASE}{fitted(line, shutil.get_terminal_size().columns - 1)}")
             self.drawn = True
         else:
             self.say(line)
@@ -97,6 +102,13 @@ class Progress:
         with contextlib.suppress(OSError, ValueError):  # of a terminal that is gone
             self.stream.write(text)
             self.stream.flush()
+
+
+def fitted(line: str, room: int) -> str:
+    """Shorten a line by words as long as it is too long, and cut it then."""
+    for words, fewer in SHORTER:
+        line = line if len(line) <= room else line.replace(words, fewer)
+    return line[:room]
 
 
 def status(run: Any, seconds: float) -> str:

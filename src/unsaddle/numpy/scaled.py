@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
+from unsaddle.methods.checks import shown
 from unsaddle.numpy.box import Box, box_of, moved_in
 from unsaddle.numpy.callback import informed
 from unsaddle.numpy.checkpoint import Checkpoint
@@ -22,9 +23,9 @@ SAID = "In scaled variables: tol, curvatures and lengths are those of x / x_scal
 
 
 def scale_of(x_scale: Any, x: Vector) -> Vector:
-    """Check the scales of the variables, and give one for each."""
+    """Check the scales of the variables, and give one for each: 1 where there are none."""
     try:
-        given = np.asarray(x_scale, float)
+        given = np.asarray(1.0 if x_scale is None else x_scale, float)
     except (TypeError, ValueError):
         given = np.asarray(np.nan)
     if given.shape not in ((), x.shape):
@@ -33,9 +34,11 @@ def scale_of(x_scale: Any, x: Vector) -> Vector:
         )
     good = np.isfinite(given) & (given > 0)
     if not good.all():
-        bad = x_scale if given.ndim == 0 else f"{given[np.argmin(good)]} at {np.argmin(good)}"
+        i = int(np.argmin(good))
+        bad = shown(x_scale) if given.ndim == 0 else f"{given[i]:g} for variable {i}"
         raise ValueError(
-            f"x_scale must be positive, got {bad!r}: pass the size that each variable typically has"
+            "x_scale must be a positive number or one for each variable, "
+            f"got {bad}: pass the size that each variable typically has"
         )
     return np.array(np.broadcast_to(given, x.shape), x.dtype)
 
@@ -50,7 +53,10 @@ class Scaled:
     def to_x(self, y: Any) -> Any:
         """Give x of y, within the bounds whatever rounding does; of a complex y too."""
         x = y * self.scale
-        return x if self.box is None or np.iscomplexobj(x) else self.box.clip(x)
+        if self.box is None or np.iscomplexobj(x):
+            return x
+        (lower, upper), (least, most) = self.box, self._sides(self.box)
+        return self.box.clip(np.where(y <= least, lower, np.where(y >= most, upper, x)))
 
     def to_y(self, x: Any) -> Any:
         """Give y of x."""
@@ -114,14 +120,6 @@ class Scaled:
 
         return told
 
-    def starts(self, starts: Any) -> Any:
-        """Give starts in y."""
-        if starts is None or isinstance(starts, int | np.integer):
-            return starts
-        if callable(starts):
-            return lambda rng: self.to_y(starts(rng))
-        return [self.to_y(each) for each in starts] if np.iterable(starts) else starts
-
     def state(self, state: Checkpoint | None) -> Checkpoint | None:
         """Give the state of an earlier run, if it was in the same variables."""
         if not isinstance(state, Checkpoint):
@@ -146,7 +144,6 @@ class Scaled:
                 "state": found.state._replace(scale=self.scale.copy()),
                 "x_scale": self.scale,
             }
-            | ({"runs": [self.result(run) for run in found.runs]} if "runs" in found else {})
         )
 
     def certificate(self, shown: Certificate) -> Certificate:
@@ -169,7 +166,7 @@ def in_scaled_variables(
 ) -> OptimizeResult:
     """Minimise in x / x_scale, and give the result in x."""
     way = Scaled(x_scale, point(x0), given["bounds"])
-    own = {"callback": way.callback, "starts": way.starts, "state": way.state}
+    own = {"callback": way.callback, "state": way.state}
     own |= {"hessp": way.product, "descent": way.descent}
     given |= {name: change(given[name]) for name, change in own.items()}
     given |= {"jac": way.gradient(given["jac"]), "bounds": way.bounds()}

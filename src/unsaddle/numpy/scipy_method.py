@@ -14,7 +14,7 @@ from unsaddle.methods.checks import whole
 from unsaddle.methods.table import find
 from unsaddle.numpy import differences
 from unsaddle.numpy.callback import collecting
-from unsaddle.numpy.inputs import point
+from unsaddle.numpy.inputs import caller, point
 from unsaddle.numpy.minimize import minimize
 
 BUDGETS = ("maxiter", "maxfun", "maxfev")
@@ -62,7 +62,7 @@ def scipy_method(
         callback: Any = None,
         **options: Any,
     ) -> OptimizeResult:
-        known = {"jac": jac, "hessp": hessp, "hess": hess if callable(hess) else None}
+        known = {"jac": jac, "hessp": hessp, "hess": _that_works(hess, x0, args)}
         own = {**parameters, **_understood({**options, **known}, point(x0))}
         callback = own.pop("callback", None) if callback is None else callback
         iterates: list[np.ndarray] = []
@@ -74,6 +74,19 @@ def scipy_method(
     return solve
 
 
+def _that_works(hess: Any, x0: Any, args: Any) -> Any:
+    """Give the Hessian if it can be computed at x0: hosts hand one on that no method has called."""
+    if not callable(hess):
+        return None
+    try:
+        hess(point(x0), *(args if isinstance(args, tuple) else (args,)))
+    except Exception as error:
+        text = f"hess failed at x0 ({type(error).__name__}: {error}): gradients take its place"
+        warnings.warn(text, OptimizeWarning, stacklevel=caller())
+        return None
+    return hess
+
+
 def _understood(options: dict[str, Any], x0: np.ndarray) -> dict[str, Any]:
     """Put options of SciPy's methods into the words of ``minimize``."""
     given = {word: value for word, value in options.items() if value is not None}
@@ -81,7 +94,9 @@ def _understood(options: dict[str, Any], x0: np.ndarray) -> dict[str, Any]:
     if ignored:
         names = ", ".join(ignored)
         text = f"{names} {'have' if ignored[1:] else 'has'} no meaning here and {{}} ignored"
-        warnings.warn(text.format("are" if ignored[1:] else "is"), OptimizeWarning, stacklevel=4)
+        warnings.warn(
+            text.format("are" if ignored[1:] else "is"), OptimizeWarning, stacklevel=caller()
+        )
     budgets = [word for word in (*BUDGETS, "max_gradients") if word in given]
     price = _values_of_a_gradient(given.get("jac"), x0.size)
     limits = [

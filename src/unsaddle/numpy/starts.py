@@ -14,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.core.outcome import Outcome
 from unsaddle.methods.checks import shown, whole
 from unsaddle.methods.constants import check
+from unsaddle.numpy.box import Box, moved_in
 from unsaddle.numpy.inputs import point
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.workers import Workers, count_of, in_order
@@ -23,6 +24,14 @@ MOST = 10**6  # starts in all: their points are kept
 CUT = (Outcome.STOPPED, Outcome.INTERRUPTED)
 
 Starts = int | Callable[[np.random.Generator], Any] | Any
+
+
+class Around(NamedTuple):
+    """The first start, and what is known of the points around it."""
+
+    x0: Vector
+    scale: Vector  # of the variables, in which points are drawn
+    box: Box | None  # into which points are moved
 
 
 class Task(NamedTuple):
@@ -41,12 +50,11 @@ class End(NamedTuple):
 
 def from_many(
     solve: Callable[..., OptimizeResult],  # of a start, with seed, budget and delta by name
-    x0: Vector,  # the first start, around which others are drawn
+    around: Around,
     starts: Starts,
     seed: int,  # of the draws; run i has seed + i
     max_gradients: int | None,  # of all runs together
     failure_probability: float,  # delta, of all together, as one is picked out of them
-    box: Any = None,  # into which points that are drawn here are moved
     workers: Workers = 1,
 ) -> OptimizeResult:
     """Run from every start within one budget; an exception in one is raised when all are over.
@@ -62,7 +70,7 @@ def from_many(
     """
     alone, left, ends = count_of(workers) == 1, max_gradients, list[End]()
     delta = check({"failure_probability": failure_probability})["failure_probability"]
-    tasks = _tasks(_points(x0, starts, seed, box), seed, delta)
+    tasks = _tasks(_points(around, starts, seed), seed, delta)
     away = partial(_away, solve, max_gradients)
     work = (lambda task: _attempt(solve, left, task)) if alone else away
     try:
@@ -144,14 +152,15 @@ def _merged(runs: list[Any], failure_probability: float) -> OptimizeResult:
     return type(best)({**best, **sums, "certificate": whole, "runs": runs})
 
 
-def _points(x0: Vector, starts: Starts, seed: int, box: Any) -> list[Vector]:
-    rng = np.random.default_rng((seed, 0x57A27))
+def _points(around: Around, starts: Starts, seed: int) -> list[Vector]:
+    """Give the points to start at."""
+    rng, (x0, scale, box) = np.random.default_rng((seed, 0x57A27)), around
     if callable(starts):
         return [point(starts(rng), "starts(rng)") for _ in range(DRAWS)]
     if isinstance(starts, int | np.integer):
         whole("starts", starts, least=1, most=MOST)
-        spread = max(1.0, float(np.sqrt(np.mean(x0 * x0))))
-        away = rng.standard_normal((int(starts) - 1, x0.size)) * spread
+        spread = max(1.0, float(np.sqrt(np.mean((x0 / scale) ** 2))))
+        away = rng.standard_normal((int(starts) - 1, x0.size)) * spread * scale
         drawn = (x0 + away).astype(x0.dtype)
         return [x0, *(drawn if box is None else map(box.clip, drawn))]
     rows = [*starts] if np.iterable(starts) else []
@@ -165,4 +174,4 @@ def _points(x0: Vector, starts: Starts, seed: int, box: Any) -> list[Vector]:
             raise ValueError(
                 f"a row of starts has {start.size} numbers, expected {x0.size} like x0"
             )
-    return points
+    return points if box is None else [moved_in(box, each, "a row of starts") for each in points]

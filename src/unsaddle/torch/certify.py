@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.phases import PROVE, name_of
 from unsaddle.core.records import leaves
@@ -99,7 +100,9 @@ def certify(
             gradients += 1
     finally:
         session.settle()
-    return certificate(session.claim(gradients, products))
+    shown = certificate(session.claim(gradients, products))
+    log.info("%s", shown)
+    return shown
 
 
 def _run(seed: int, parameters: Parameters) -> dict[str, Any]:
