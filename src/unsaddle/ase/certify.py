@@ -1,5 +1,6 @@
 """``certify``: is this structure a minimum?"""
 
+from time import monotonic
 from typing import Any, Unpack
 
 from unsaddle.ase.drive import Drive
@@ -9,6 +10,7 @@ from unsaddle.ase.vibration import VibrationCertificate, nothing_vibrates
 from unsaddle.core.phases import PROVE
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
+from unsaddle.numpy.inputs import seconds
 from unsaddle.numpy.ops import ops
 
 
@@ -17,6 +19,7 @@ def certify(
     frequency: float = 50.0,
     *,
     max_force_calls: int | None = None,
+    max_seconds: float | None = None,
     **given: Unpack[Options],
 ) -> VibrationCertificate:
     """Certify that a relaxed structure has no imaginary frequency above this, or find one.
@@ -25,6 +28,7 @@ def certify(
         atoms: Atoms with a calculator, or one of ASE's filters; they are put back where they were.
         frequency: The claim, in 1/cm.
         max_force_calls: The search stops before it takes more force calls than this.
+        max_seconds: The search stops at the first force call after so many seconds.
         **given: The words of ``unsaddle.ase.Options``.
 
     Returns:
@@ -33,6 +37,7 @@ def certify(
     """
     asked = asked_of({**given, "frequency": frequency})
     limit = whole("max_force_calls", max_force_calls, none=True)
+    end = monotonic() + seconds("max_seconds", max_seconds)
     space = Space(structure(atoms), asked["mass_weighted"])
     words, x = claim(space, asked), space.optimizable.get_x()
     if not space.dimension(space.start):
@@ -41,7 +46,7 @@ def certify(
     state = solver.start(ops, parameters, space.start, asked["seed"])._replace(phase=PROVE)
     drive = Drive(space, solver, parameters, state)
     try:
-        while (query := drive.next()) is not None and (limit is None or drive.calls < limit):
+        while (query := drive.next()) is not None and drive.calls < limit and monotonic() < end:
             drive.answer(query)
     finally:
         space.optimizable.set_x(x)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from importlib import import_module
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ase.io import read
 from unsaddle.ase.certify import certify
 from unsaddle.ase.minimum import Minimum
 from unsaddle.ase.vibration import VibrationCertificate
+from unsaddle.numpy.inputs import seconds
 
 
 def _tblite() -> Any:
@@ -44,9 +46,9 @@ def structure(path: str, calculator: Any) -> Atoms:
 
 
 def relax(
-    atoms: Atoms, fmax: float, steps: int, log: str | None, **words: Any
+    atoms: Atoms, fmax: float, steps: int, log: str | None, max_seconds: Any = None, **words: Any
 ) -> Generator[tuple[int, float, float], None, Minimum]:
-    """Relax a structure, and give force calls, energy and largest force at every step.
+    """Relax a structure in that time, and give force calls, energy and largest force on the way.
 
     Yields:
         Force calls so far, energy in eV, largest force in eV/Å.
@@ -54,10 +56,13 @@ def relax(
     Returns:
         The optimiser.
     """
+    end = monotonic() + seconds("max_seconds", max_seconds)
     optimizer = Minimum(atoms, logfile=log, **words)
     for _ in optimizer.irun(fmax, steps):
         seen: Any = optimizer.drive.last
         yield optimizer.force_calls, seen.value, optimizer.optimizable.gradient_norm(seen.gradient)
+        if monotonic() >= end:
+            break
     return optimizer
 
 
