@@ -34,7 +34,7 @@ METHODS: dict[str, dict[str, Any]] = {  # with hyperparameters that make short r
     "auto, numerical": {"jac": None, "tol": 1e-4},
     "auto, hessp": {"hessp": lambda x, p: np.array([p[0], (3 * x[1] ** 2 - 1) * p[1]])},
 }
-LONG, SOME = 300, 11  # calls of a run that fails at every 11th of them only
+LONG, SOME = 300, 101  # calls of a run that fails at every 101st of them only
 DIFFERENCE = 1e-4  # by which f changes over a difference of numerical gradients, at most
 KINDS = ("exception", "ctrl-c", "signal", "nan", "inf", "-inf", "wrong shape", "None")
 FORMS = ("apart", "together")  # jac is a function, or True

@@ -117,7 +117,7 @@ LIST = (
         "escapes/recheck.py",
         "claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)",
         "claim = CERTIFIED",
-        f"{FORMULAS} tests/escapes tests/noise/test_success.py tests/noise/test_bending.py",
+        f"{FORMULAS} tests/noise/test_success.py tests/noise/test_bending.py",
     ),
     Mutation(
         "escapes/recheck.py",

@@ -32,7 +32,7 @@ from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables
 from unsaddle.numpy.starts import Starts, from_many
-from unsaddle.numpy.workers import Workers
+from unsaddle.numpy.workers import Workers, count_of
 
 
 @spelled()
@@ -112,7 +112,7 @@ def minimize(
         ValueError: If what is asked for does not go together.
     """
     seed, history = whole("seed", seed), yes_or_no("history", history)
-    if starts is None and (callable(workers) or workers != 1):
+    if starts is None and count_of(workers) != 1:
         raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
@@ -129,8 +129,9 @@ def minimize(
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
         solve = functools.partial(_by, deadline, fun, descent=descent, **words, **given)
-        box = box_of(bounds, point(x0))
-        return from_many(solve, point(x0), starts, seed, max_gradients, delta, box, workers)
+        box, most = box_of(bounds, point(x0)), whole("max_gradients", max_gradients, none=True)
+        budget = None if most == inf else most
+        return from_many(solve, point(x0), starts, seed, budget, delta, box, workers)
     start, solver = point(x0), find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
