@@ -37,6 +37,7 @@ from unsaddle.numpy.ops import ops
 
 SMALL, MANY, SHORT_ROUNDS = 10, 2000, 40  # variables, gradients and rounds of the first table
 LARGE, FEW, LONG_ROUNDS = 10**6, 40, 8  # and of the second
+MOST = 300  # gradients of a run whose memory is measured
 KEPT = 31 * 2**17  # 31 MB: having freed that much, glibc keeps what is freed later
 OVERHEAD, PERIOD, VECTORS = 0.5, 1.3, {"pgd+nc": 7, "ancgd": 9}  # at most
 STAY: dict[str, dict[str, Any]] = {  # what keeps a run in a phase
@@ -94,6 +95,14 @@ vectors of n numbers. x0 and the buffer from which the user's function answers w
 so that all that is traced is the library's.
 
 {memory}
+
+Likewise every method, from the saddle, with `history=False`, until it is certified or has taken
+{most} gradients, whichever is first. `auto` sets its room for pairs and for the basis of its
+certificate aside at the start, as others do for their proof: `max_memory=` makes it smaller. A
+history takes 18 bytes a query, and 16 more for the path where there are two variables;
+`history=False` keeps the first 32 queries and the last hundred events.
+
+{every}
 """
 
 
@@ -197,14 +206,46 @@ def memory_table() -> str:
 
     rows = []
     for method, limit in VECTORS.items():
-        tracemalloc.start()
-        result = minimize(f, method, x0, value, gradient, tol=1e-2)
-        peak = round(tracemalloc.get_traced_memory()[1] / x0.nbytes, 1)
-        tracemalloc.stop()
+        run = partial(minimize, f, method, x0, value, gradient, tol=1e-2)
+        result, peak = traced(run, x0.nbytes)
         if not (result.success and "jump" in result.history.phase):
             raise RuntimeError(f"{method} was to jump and to be certified, but: {result.message}")
         rows.append([method, peak, limit])
     return table(["method", "vectors", "at most"], rows)
+
+
+def traced(run: Callable[[], Any], unit: int) -> tuple[Any, float]:
+    """Run, and give the peak of the memory that was allocated meanwhile, in a unit."""
+    tracemalloc.start()
+    result = run()
+    peak = round(tracemalloc.get_traced_memory()[1] / unit, 1)
+    tracemalloc.stop()
+    return result, peak
+
+
+def every_method_table() -> str:
+    """Measure the memory of every method at n = 10^6."""
+    f, answer, x0 = h(LARGE), np.empty(LARGE), np.full(LARGE, 1e-3)
+
+    def gradient(x: Any) -> Any:
+        np.copyto(answer, x)
+        answer[0] = x[0] ** 3 / 4 - x[0]
+        return answer
+
+    def value(x: Any) -> float:
+        return float(x[0] ** 4 / 16 - x[0] ** 2 + x.dot(x) / 2)
+
+    lines = ["| method | vectors | gradients | outcome |", "| --- | --- | --- | --- |"]
+    x0[0] = 0.0
+    for method, line in unsaddle.METHODS.items():
+        known = {"decrease_available": 10.0} if "decrease_available" in line.constants else {}
+        options = {"tol": 1e-2, "max_gradients": MOST, "history": False, **known}
+        result, peak = traced(
+            partial(minimize, f, method, x0, value, gradient, **options), x0.nbytes
+        )
+        lines.append(f"| {method} | {peak} | {result.njev} | `{result.outcome.name}` |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
 
 
 def table(names: list[str], rows: list[list[Any]]) -> str:
@@ -232,6 +273,8 @@ def main() -> None:
         overhead=overhead_table(),
         period=period_table(),
         memory=memory_table(),
+        most=MOST,
+        every=every_method_table(),
     )
     print(report)
     if output is not None:

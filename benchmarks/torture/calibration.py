@@ -19,6 +19,7 @@ FAMILIES: dict[str, Callable[[], np.ndarray]] = {  # the other eigenvalues
 }
 MEASURED = ("auto", "agd-auto", "pgd+nc", "ancgd", "agd+lanczos")
 CONSTANTS = {"smoothness": 2.0, "hessian_lipschitz": 3.0}
+PULL = np.append(0.05, np.zeros(N - 1))  # c, where the saddle is that of x'Hx/2 + c x_1^4
 SEARCHES = ("lanczos", "anc", "nc")
 PRECISIONS = (np.float64, np.float32)
 
@@ -44,6 +45,12 @@ def trials(seed: int, searches: int = 300, runs: int = 60) -> Iterator[Trial]:
                 yield Trial(f"minimize, {method}", f"{family}, seed {seed + k}", call, DELTA)
 
 
+def curved(way: np.ndarray, own: np.ndarray) -> float:
+    """Give the curvature along a direction, where the Hessian is diagonal."""
+    u = way.ravel()
+    return float(u @ (own * u) / (u @ u))
+
+
 def judged(certificate: Any, lowest: float, curvature: Callable[[Any], float]) -> str:
     """Say what is false in a certificate of a Hessian whose lowest eigenvalue is known."""
     if certificate.holds is True and lowest <= -certificate.curvature_tol:
@@ -61,28 +68,25 @@ def _searched(family: str, method: str, kind: Any, seed: int) -> str:
     found = find_negative_curvature(
         lambda x: own * x, np.zeros(N, kind), method, GAMMA, DELTA, seed
     )
-    return judged(found, lam[0], lambda u: float(u @ (lam * u) / (u @ u)))
+    return judged(found, lam[0], lambda u: curved(u, lam))
 
 
 def _ran(family: str, method: str, seed: int) -> str:
     """Run from the saddle of x'Hx/2 + c x_1^4: to stay there certified is false."""
     lam = eigenvalues(family)
-    pull = np.append(0.05, np.zeros(N - 1))
 
     def value(x: np.ndarray) -> float:
-        return float(lam @ (x * x) / 2 + pull @ x**4)
+        return float(lam @ (x * x) / 2 + PULL @ x**4)
 
     def gradient(x: np.ndarray) -> np.ndarray:
-        return lam * x + 4 * pull * x**3
+        return lam * x + 4 * PULL * x**3
 
     known: dict[str, Any] = {} if method in ("auto", "agd-auto") else CONSTANTS
     result = minimize(
         value, np.zeros(N), jac=gradient, method=method, seed=seed, tol=1e-3, curvature_tol=GAMMA,
         failure_probability=DELTA, max_gradients=3000, **known,
     )  # fmt: skip
-    lowest = float(np.min(lam + 12 * pull * result.x**2))
+    there = lam + 12 * PULL * result.x**2
     if result.success != (result.outcome is Outcome.CERTIFIED):
         return "success and outcome differ"
-    return judged(
-        result.certificate, lowest, lambda u: float(u @ ((lam + 12 * pull * result.x**2) * u))
-    )
+    return judged(result.certificate, float(min(there)), lambda u: curved(u, there))

@@ -18,6 +18,7 @@ THEIRS = (
     "the user's own",
     "unruly",
     "grad ignores its sample",
+    "the parameters are as they were",  # of a step too long: the loss is infinite
 )  # what the values themselves raise is the user's to see
 ALIASES = {  # of an argument, what a message may call it
     "x": ("point", "grad"), "fun": ("jac",), "grad": ("gradient",), "sampler": ("grad",),

@@ -30,12 +30,13 @@ class Mutation(NamedTuple):
     tests: str
 
 
-GUARANTEES = "tests/escapes/test_guarantees.py"
-LANCZOS = "tests/escapes/test_lanczos.py tests/escapes/test_guarantees.py"
+FORMULAS = "tests/escapes/test_formulas.py"
+GUARANTEES = f"{FORMULAS} tests/escapes/test_guarantees.py"
+LANCZOS = f"{FORMULAS} tests/escapes/test_lanczos.py tests/escapes/test_guarantees.py"
 EVIDENCE = "tests/core/test_evidence.py tests/core/test_certificate.py"
 RESUME = "tests/numpy/test_resume.py tests/numpy/test_archive.py"
 DRIVER = "tests/numpy/test_driver.py tests/numpy/test_interrupts.py"
-ESCAPES = "tests/escapes/test_escapes.py tests/escapes/test_hard_cases.py"
+ESCAPES = f"{FORMULAS} tests/escapes/test_escapes.py tests/escapes/test_hard_cases.py"
 AUTO = "tests/methods/test_auto.py tests/methods/test_agd_auto.py"
 STREAM = "tests/core/test_noise_stream.py tests/core/test_ops.py"
 LIST = (
@@ -61,7 +62,7 @@ LIST = (
         "core/resolution.py",
         "curvature + self.error < -share * self.asked",
         "curvature < -share * self.asked",
-        "tests/core tests/numpy/test_certify.py tests/noise",
+        f"{FORMULAS} tests/core tests/numpy/test_certify.py tests/noise",
     ),
     Mutation(
         "core/resolution.py",
@@ -116,7 +117,7 @@ LIST = (
         "escapes/recheck.py",
         "claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)",
         "claim = CERTIFIED",
-        "tests/escapes tests/noise/test_success.py tests/noise/test_bending.py",
+        f"{FORMULAS} tests/noise/test_success.py tests/noise/test_bending.py",
     ),
     Mutation(
         "escapes/recheck.py",
@@ -174,8 +175,8 @@ LIST = (
     ),
     Mutation(
         "numpy/starts.py",
-        "share = delta / len(points)",
-        "share = delta",
+        "share = failure_probability / len(points)",
+        "share = failure_probability",
         "tests/numpy/test_features.py tests/numpy/test_result.py",
     ),
     Mutation(
@@ -210,7 +211,7 @@ def caught(mutation: Mutation) -> bool:
             raise ValueError(f"{mutation.file} has no {mutation.before!r}")
         path.write_text(text.replace(mutation.before, mutation.after, 1))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        chosen = ["--bare", "-m", "not (torch or jax or browser or slow or nightly)"]
+        chosen = ["--bare", "-m", "not (torch or jax or browser or nightly)"]
         words = {**os.environ, "PYTHONPATH": "src", "OMP_NUM_THREADS": "1"}
         try:
             done = subprocess.run(

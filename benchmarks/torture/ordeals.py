@@ -12,6 +12,7 @@ class Ordeal(NamedTuple):
 
     says: str
     trials: Callable[[int], Iterator[Trial]]  # of a seed
+    each: int = 1  # of so many trials one is run, where all would take hours
 
 
 ORDEALS = {
@@ -45,11 +46,17 @@ ORDEALS = {
     ),
     "torch": Ordeal(
         "Nasty values for every argument of every torch optimiser, `Escape`, `certify` and saved "
-        "state; and false certificates as above.",
+        "state.",
         backends.torch_trials,
     ),
     "jax": Ordeal(
-        "Nasty values for every argument on JAX and in optax; and false certificates as above.",
+        "Nasty values for every argument on JAX and in optax. A value that is taken is compiled "
+        "in, for seconds, so that this is a sample.",
         backends.jax_trials,
+        20,
+    ),
+    "calibration on torch and JAX": Ordeal(
+        "As above: `certify` in two precisions, and whole runs of five methods.",
+        backends.calibration,
     ),
 }

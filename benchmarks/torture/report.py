@@ -70,7 +70,7 @@ def page(known: dict[str, Any]) -> str:
         head = "| row | trials | failures | 95 % bound |"
         if any(row["chance"] for row in it["rows"]):
             head = "| row | trials | false | delta | failures | 95 % bound |"
-        each = round(1 / it["share"])
+        each = round(ORDEALS[name].each / it["share"])
         share = "" if each == 1 else f", only every {each}th trial of all"
         parts += [f"## {name}", ORDEALS[name].says, f"Seed {it['seed']}{share}; {it['seconds']} s."]
         lines = [head, "|" + " --- |" * (head.count("|") - 1)]

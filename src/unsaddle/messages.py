@@ -66,21 +66,28 @@ SEARCHED = {
     "method": "is an argument of find_negative_curvature, not of certify",
 }
 DERIVED = "is not needed: JAX differentiates fun, leave it out"
+CLOCKS = "is not known here, as every rank has its own clock: pass max_gradients=<a whole number>"
+UNTIMED = "is not known here, as compiled code knows no time: pass max_gradients=<a whole number>"
 TRACED = {
     **ELSEWHERE,
+    "max_seconds": UNTIMED,
+    "history": "is not kept here: nothing returns to the host before the end",
     **dict.fromkeys(("jac", "grad", "gradient"), DERIVED),
     "callback": "is not known here: nothing returns to the host before the end",
     "key": SEED,
 }
+SEARCHED_TRACED = {**SEARCHED, "max_seconds": UNTIMED}
 MANY = {
     **TRACED,
     "seed": "is seeds here: pass seeds=jnp.arange(<how many>)",
     "x0": "is starts here: pass starts=<start points, stacked along a first axis>",
 }
 OWN = "is not known here: the method has its own; Escape(inner) goes around any torch optimiser"
+LOOP = "is not known here: the loop is yours, end it when you like"
 TRAINED = {
     **ELSEWHERE,
     **dict.fromkeys(("momentum", "betas", "nesterov"), OWN),
+    **dict.fromkeys(("max_seconds", "max_gradients", "history"), LOOP),
     "weight_decay": "is not known here: add weight_decay / 2 * |x|^2 to the loss",
 }
 P = ParamSpec("P")

@@ -25,6 +25,7 @@ from unsaddle.core.phases import BOTH, CERTIFIED, GRADIENT, UNCERTIFIED, among
 from unsaddle.descents import wrapped
 from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
 from unsaddle.escapes import confirmed_jump
+from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import cast
 from unsaddle.jax.ops import ops
@@ -38,7 +39,7 @@ from unsaddle.jax.transform import (
     stepping,
     towards,
 )
-from unsaddle.methods.checks import one_of
+from unsaddle.methods import checks
 from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
 from unsaddle.methods.search import around, wrapping
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
@@ -72,7 +73,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
         return parameters_of(name, n, given, method, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).solver, parameters, seed)
+    return stepping(name, find(name).solver, parameters, inputs.whole(seed))
 
 
 @spelled(tol=1e-2)
@@ -93,14 +94,14 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
         the samples is not known here, nothing is certified: ``unsaddle.jax.certify`` does that.
 
     """
-    one_of("method", name, STOCHASTIC)
+    checks.one_of("method", name, STOCHASTIC)
     words: dict[str, Any] = {"tol": 1e-2, **given}
 
     def parameters(n: int) -> Parameters:
         return parameters_of(name, n, words, sampled, messages.TRACED)
 
     parameters(1)  # complain now, not when tracing
-    return stepping(name, find(name).unproved, parameters, seed)
+    return stepping(name, find(name).unproved, parameters, inputs.whole(seed))
 
 
 auto = partial(method, "auto")
@@ -163,15 +164,14 @@ def escape(
 
     Raises:
         TypeError: If inner is not an optax optimiser.
-        ValueError: If patience is not positive.
     """
     if not hasattr(inner, "update"):
         raise TypeError(
             f"inner must be an optax optimiser, got {type(inner).__name__}; "
             "pass escape(optax.adam(1e-3), ...)"
         )
-    if not patience > 0:
-        raise ValueError(f"patience must be positive, got {patience!r}")
+    patience, reset = checks.whole("patience", patience, least=1), checks.yes_or_no("reset", reset)
+    seed = inputs.whole(seed)
     p = around(patience, **{"tol": "auto", "failure_probability": 1e-3, **given})
     optimiser = optax.with_extra_args_support(inner)
 

@@ -50,9 +50,10 @@ def test_what_is_not_relaxed_is_no_minimum(files, capsys):
     assert capsys.readouterr().out.startswith(("outcome        STALLED", "outcome        NEG"))
 
 
-def test_too_few_steps_are_no_success(files, capsys):
-    assert main(["atoms", "start.xyz", "--calculator", "emt", "--steps", "4"]) == 1
-    assert "The steps did not suffice." in capsys.readouterr().out
+@pytest.mark.parametrize("limit", [["--steps", "4"], ["--max-seconds", "0"]])
+def test_too_few_steps_are_no_success(files, capsys, limit):
+    assert main(["atoms", "start.xyz", "--calculator", "emt", *limit]) == 1
+    assert "The steps or the seconds did not suffice." in capsys.readouterr().out
 
 
 CALCULATOR = """

@@ -184,3 +184,12 @@ def test_every_certificate_is_true(make):
     for seed in range(3):
         shown = certify(atoms, 20.0, seed=seed)
         assert shown.holds is bool(lowest > -shown.curvature_tol)
+
+
+def test_without_time_nothing_is_claimed():
+    atoms = icosahedron()
+    shown = certify(atoms, max_seconds=0)
+    assert shown.holds is None
+    assert shown.force_calls <= 1
+    with pytest.raises(ValueError, match="max_seconds must be a number of seconds"):
+        certify(atoms, max_seconds="1")

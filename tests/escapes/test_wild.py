@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from unsaddle import Outcome, minimize
+from unsaddle.descents import progress
 
 WILD = {
     "exponential": (lambda x: np.exp(x.sum()), lambda x: np.full_like(x, np.exp(x.sum()))),
@@ -57,6 +58,42 @@ def test_an_endless_fall_ends_at_its_lowest_point(method: str, start: list[float
         result = minimize(value, start, jac=gradient, method=method)
         assert result.outcome is Outcome.UNBOUNDED
         assert result.fun == value(result.x) == result.best.fun < -1e9
+
+
+TURN = np.array([[0.0, 1.0, 2.0], [-1.0, 0.0, -1.0], [-2.0, 1.0, 0.0]])
+ENDLESS = {  # value, gradient, outcome, what is said of it
+    "|x|_1": (*WILD["corners"], Outcome.STALLED, "steps have lowered neither"),
+    "max |x|": (
+        lambda x: abs(x).max(),
+        lambda x: np.sign(x) * (abs(x) == abs(x).max()),
+        Outcome.STALLED,
+        "If jac may be wrong",
+    ),
+    "max(x)": (
+        np.max,
+        lambda x: (x == x.max()).astype(float),
+        Outcome.UNBOUNDED,
+        "falls without end",
+    ),
+    "of nothing": (lambda x: x @ x, lambda x: TURN @ x, Outcome.STALLED, "If jac may be wrong"),
+    "x^100": (
+        lambda x: (x**100).sum(),
+        lambda x: 100 * x**99,
+        Outcome.STALLED,
+        "takes 5,000 steps and no more",
+    ),
+}
+
+
+@pytest.mark.parametrize("wild", ENDLESS)
+def test_agd_auto_ends_by_itself_and_says_why(wild: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a budget. Measured: 3,900 gradients at most but for x^100, all that a descent has."""
+    monkeypatch.setattr(progress, "TUNING", progress.TUNING._replace(most=5000))
+    value, gradient, outcome, why = ENDLESS[wild]
+    result = minimize(value, [1.0, -2.0, 0.3], jac=gradient, method="agd-auto")
+    assert result.outcome is outcome
+    assert why in result.message
+    assert result.njev <= 10_200
 
 
 def test_a_start_without_a_value_is_asked_for_once() -> None:

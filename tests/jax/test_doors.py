@@ -34,3 +34,10 @@ def test_many_starts_under_jit(method):
 
 def test_the_auto_ones_need_nothing():
     assert {name for name, needed in NEEDED.items() if not needed} == {"auto", "agd-auto"}
+
+
+def test_time_is_not_known_to_compiled_code():
+    doors = unsaddle.jax.minimize, unsaddle.jax.minimize_many, unsaddle.jax.certify
+    for door in doors:
+        with pytest.raises(TypeError, match="max_seconds is not known here, as compiled code"):
+            door(fun, jnp.ones((1, 2)), max_seconds=1)

@@ -314,12 +314,18 @@ BAD = {
     "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
     "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
     "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),
-    "seed must be a whole number, not": lambda: front.minimize(
+    "seed must be one whole number, not": lambda: front.minimize(
         fun, start(), seed=jax.random.key(0)
     ),
-    r"seed must be below 2\*\*31": lambda: front.minimize(fun, start(), seed=2**40),
-    "max_gradients must be one number": lambda: front.minimize_many(
+    "seed must be a whole number >= 0, at most 2147483647": lambda: front.minimize(
+        fun, start(), seed=2**40
+    ),
+    "max_gradients must be one whole number": lambda: front.minimize_many(
         fun, jnp.ones((3, 2)), max_gradients=jnp.arange(3)
+    ),
+    "seed must be a whole number >= 0, got -1": lambda: front.minimize(fun, start(), seed=-1),
+    "seeds must be whole numbers": lambda: front.minimize_many(
+        fun, jnp.ones((1, 2)), seeds=[0.5, 1.5]
     ),
     "tol is compiled in": lambda: jax.jit(lambda tol: front.minimize(fun, start(), tol=tol))(0.1),
     "smoothness is compiled in": lambda: jax.jit(

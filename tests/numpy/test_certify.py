@@ -253,3 +253,13 @@ def test_less_memory_than_the_basis_takes_is_no_end(lowest: float, room: int) ->
     if lowest < 0:
         assert found.curvature < -0.005
         assert found.direction @ (curve * found.direction) < -0.005
+
+
+@pytest.mark.parametrize("bounds", [None, [(-1, 1)] * 4])
+@each_search
+def test_without_time_nothing_is_claimed(method: str, bounds: Any) -> None:
+    hessian = quadratic("saddle")
+    words = {"max_seconds": 0, "bounds": bounds}
+    found = find_negative_curvature(lambda x: hessian @ x, np.zeros(4), method, **words)
+    assert found.holds is None
+    assert found.gradients <= 1

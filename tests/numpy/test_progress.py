@@ -14,7 +14,8 @@ from tests.watched import START, gradient, value
 from unsaddle import Outcome, certify, minimize
 from unsaddle.core.events import doing
 from unsaddle.core.phases import PROOF, PhaseName
-from unsaddle.numpy import progress
+from unsaddle.numpy import bounded, loop, progress
+from unsaddle.numpy.plot import plot
 
 KINDS = ["search", "curvature", "jump", "search", "end"]
 
@@ -207,6 +208,37 @@ def test_no_time_at_all_gives_the_start() -> None:
     assert result.outcome is Outcome.BUDGET
     assert result.njev <= 1
     assert np.array_equal(result.x, START)
+
+
+@pytest.mark.parametrize("given", [{}, {"bounds": [(-9, 9)] * 2}, {"starts": 2}, {"x_scale": 2}])
+def test_without_a_history_the_run_is_the_same(given: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(loop, "TUNING", loop.Tuning(lap=4, first=2, last=3))
+    monkeypatch.setattr(bounded, "LOOP", loop.TUNING)
+    whole, result = solve(**given), solve(history=False, **given)
+    assert np.array_equal(result.x, whole.x)
+    assert result.message == whole.message
+    assert [len(part) for part in result.history[:3]] == [0, 0, 0]
+    assert result.history.path is None
+    assert result.history.events == whole.history.events[-len(result.history.events) :]
+    assert len(result.history.events) <= 3 + 5
+    assert len(result._repr_html_()) < 3000
+    with pytest.raises(ValueError, match="history=True"):
+        plot(result)
+
+
+def test_what_is_kept_without_a_history_does_not_grow(monkeypatch: Any) -> None:
+    kept, forget = [], loop.Run.forget
+
+    def watched(run: Any) -> None:
+        forget(run)
+        kept.append((run.queries, len(run.codes), len(run.norms), len(run.values)))
+
+    monkeypatch.setattr(loop.Run, "forget", watched)
+    known = {"smoothness": 1e4, "hessian_lipschitz": 1.0}
+    result = solve(method="pgd+nc", max_gradients=4000, history=False, **known)
+    assert [it[0] for it in kept] == [1024, 2048, 3072]
+    assert {it[1:] for it in kept} == {(loop.TUNING.first + 1,) * 3}
+    assert result.history.events[-1].query >= 4000
 
 
 def test_several_starts_share_the_time() -> None:

@@ -230,3 +230,17 @@ def test_a_callback_sees_the_iterate():
     solve(callback=lambda intermediate_result: seen.append(intermediate_result.x))
     assert len(seen) > 100
     assert not seen[0].any()
+
+
+@pytest.mark.parametrize("method", ["sgd+nc", "psgd"])
+def test_time_ends_a_run_and_it_can_be_resumed(method, monkeypatch):
+    ticks = iter(range(10**6))
+    for module in ("progress", "loop"):
+        monkeypatch.setattr(f"unsaddle.numpy.{module}.monotonic", lambda: next(ticks))
+    cut = solve(method=method, max_seconds=5, history=False)
+    assert cut.outcome is Outcome.BUDGET
+    assert "max_samples or max_seconds was reached" in cut.message
+    assert len(cut.history.phase) == 0
+    monkeypatch.undo()
+    rest = solve(method=method, state=cut.state, max_samples=500)
+    assert np.array_equal(rest.x, solve(method=method, max_samples=500 + cut.njev).x)

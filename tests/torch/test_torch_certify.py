@@ -100,3 +100,19 @@ def test_a_run_and_a_certificate_are_lines_of_the_logger(caplog):
     kinds = [line.split()[0] for line in lines]
     assert kinds == ["search", "curvature", "jump", "search", "certified:"]
     assert last == str(shown)
+
+
+def test_a_budget_is_kept_and_nothing_is_claimed_beyond_it():
+    x = torch.nn.Parameter(torch.zeros(5))
+    calls = []
+
+    def closure():
+        calls.append(None)
+        x.grad = torch.arange(1.0, 6.0) * x.detach()
+
+    assert front.certify(closure, [x], max_gradients=3).holds is None
+    assert len(calls) == 3
+    with pytest.raises(TypeError, match="max_seconds is not known here, as every rank"):
+        front.certify(closure, [x], max_seconds=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="max_seconds is not known here: the loop is yours"):
+        front.Auto([x], max_seconds=1)  # type: ignore[call-arg]

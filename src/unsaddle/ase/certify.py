@@ -1,6 +1,7 @@
 """``certify``: is this structure a minimum?"""
 
 from collections.abc import Generator
+from time import monotonic
 from typing import Any, Unpack
 
 from unsaddle.ase.drive import Drive
@@ -10,6 +11,7 @@ from unsaddle.ase.vibration import VibrationCertificate, nothing_vibrates
 from unsaddle.core.phases import PROVE
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
+from unsaddle.numpy.inputs import seconds
 from unsaddle.numpy.ops import ops
 
 
@@ -18,6 +20,7 @@ def certify(
     frequency: float = 50.0,
     *,
     max_force_calls: int | None = None,
+    max_seconds: float | None = None,
     **given: Unpack[Options],
 ) -> VibrationCertificate:
     """Certify that a relaxed structure has no imaginary frequency above this, or find one.
@@ -26,13 +29,14 @@ def certify(
         atoms: Atoms with a calculator, or one of ASE's filters; they are put back where they were.
         frequency: The claim, in 1/cm.
         max_force_calls: The search stops before it takes more force calls than this.
+        max_seconds: The search stops at the first force call after so many seconds.
         **given: The words of ``unsaddle.ase.Options``.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where nothing was decided. ``mode`` is
         the imaginary mode that was found, if any.
     """
-    search = searched(atoms, frequency, max_force_calls, **given)
+    search = searched(atoms, frequency, max_force_calls, max_seconds, **given)
     while True:
         try:
             next(search)
@@ -41,7 +45,11 @@ def certify(
 
 
 def searched(
-    atoms: Any, frequency: float, max_force_calls: int | None, **given: Unpack[Options]
+    atoms: Any,
+    frequency: float,
+    max_force_calls: int | None,
+    max_seconds: float | None = None,
+    **given: Unpack[Options],
 ) -> Generator[Drive, None, VibrationCertificate]:
     """Search as ``certify`` does, one force call at a time.
 
@@ -53,6 +61,7 @@ def searched(
     """
     asked = asked_of({**given, "frequency": frequency})
     limit = whole("max_force_calls", max_force_calls, none=True)
+    end = monotonic() + seconds("max_seconds", max_seconds)
     space = Space(structure(atoms), asked["mass_weighted"])
     words, x = claim(space, asked), space.optimizable.get_x()
     if not space.dimension(space.start):
@@ -61,7 +70,7 @@ def searched(
     state = solver.start(ops, parameters, space.start, asked["seed"])._replace(phase=PROVE)
     drive = Drive(space, solver, parameters, state)
     try:
-        while (query := drive.next()) is not None and (limit is None or drive.calls < limit):
+        while (query := drive.next()) is not None and drive.calls < limit and monotonic() < end:
             drive.answer(query)
             yield drive
     finally:

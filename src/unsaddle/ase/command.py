@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator
 from importlib import import_module
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from unsaddle.ase.drive import Drive
 from unsaddle.ase.minimum import Minimum
 from unsaddle.ase.vibration import VibrationCertificate
 from unsaddle.core.events import doing
+from unsaddle.numpy.inputs import seconds
 
 
 def _tblite() -> Any:
@@ -46,9 +48,9 @@ def structure(path: str, calculator: Any) -> Atoms:
 
 
 def relax(
-    atoms: Atoms, fmax: float, steps: int, log: str | None, **words: Any
+    atoms: Atoms, fmax: float, steps: int, log: str | None, max_seconds: Any = None, **words: Any
 ) -> Generator[str, None, Minimum]:
-    """Relax a structure, and say at every step how far it has come.
+    """Relax a structure in that time, and say at every step how far it has come.
 
     Yields:
         A line.
@@ -56,9 +58,12 @@ def relax(
     Returns:
         The optimiser.
     """
+    end = monotonic() + seconds("max_seconds", max_seconds)
     optimizer = Minimum(atoms, logfile=log, **words)
     for _ in optimizer.irun(fmax, steps):
         yield _line(optimizer.drive)
+        if monotonic() >= end:
+            break
     return optimizer
 
 

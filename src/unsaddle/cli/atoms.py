@@ -13,6 +13,7 @@ from unsaddle.numpy.progress import Progress
 
 NAMES = ("emt", "tblite")
 STEPS = 10_000
+WORDS = ("frequency", "failure_probability", "seed", "max_seconds")
 
 
 def calculator(text: str) -> Any:
@@ -41,6 +42,8 @@ def atoms_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=0, help=text)
     text = f"the run stops after so many force calls (default {STEPS})"
     parser.add_argument("--steps", type=whole, default=STEPS, help=text)
+    text = "the run stops at the first force call after so many seconds"
+    parser.add_argument("--max-seconds", type=float, help=text)
     text = "certify the structure as it is, without relaxing it"
     parser.add_argument("--certify", action="store_true", help=text)
     text = "a file for the structure; with --certify for the imaginary mode, if there is one"
@@ -59,7 +62,7 @@ def run_atoms(given: dict[str, Any]) -> int:
             "type pip install 'unsaddle[ase]'"
         ) from error
     options, as_json = SimpleNamespace(**given), given["json"]
-    words = {name: given[name] for name in ("frequency", "failure_probability", "seed")}
+    words = {name: given[name] for name in WORDS}
     atoms = command.structure(options.structure, options.calculator)
     relaxed = None if options.certify else options.output
     try:
@@ -107,7 +110,7 @@ SENTENCES = {  # where the words of functions would be out of place
     Outcome.NEGATIVE_CURVATURE: "No minimum: there is an imaginary frequency.",
     Outcome.UNCERTIFIED: "Whether it is a minimum is not known.",
     Outcome.STALLED: "Forces are above fmax: the structure is not relaxed.",
-    Outcome.BUDGET: "The steps did not suffice.",
+    Outcome.BUDGET: "The steps or the seconds did not suffice.",
 }
 
 

@@ -101,7 +101,7 @@ ARGUMENTS = {  # of minimize: kind, help
     "probe_radius": (float, "distance over which gradients are differenced; chosen if not given"),
     "max_step": (float, "length of the longest step, trial or jump; method auto only"),
 }
-ASKED = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients")
+ASKED = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients", "max_seconds")
 OF_CERTIFY = (*ASKED, "gradient_noise", "probe_radius")
 
 

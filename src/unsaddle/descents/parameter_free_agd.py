@@ -11,8 +11,9 @@ Differences from the source:
 3. x_k and y_k are both asked whether their gradient is small, and so is the mean of the y_k at the
    end of an epoch. The last two are taken only where f is not above its value at the beginning of
    the epoch: f falls from epoch to epoch, and a saddle that was left is not met again.
-4. A step out of the domain did not decrease f. One too short for floating point, or a thousand that
-   lower neither f nor |g|, is a stall; one of length |x|/roundoff an endless fall.
+4. A step out of the domain did not decrease f. One too short for floating point is a stall, and so
+   are a thousand of which neither f nor |g| has become lower, and 100,000 at all: where f has a
+   kink, L doubles for ever. One of length |x|/roundoff is an endless fall.
 5. An epoch also ends where f rises: on a quadratic, where M is zero, there would be one epoch only.
    At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
 """
@@ -24,7 +25,7 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.descents import epoch
 from unsaddle.descents.epoch import TUNING, momentum, rounding, size
-from unsaddle.descents.progress import progressed, stuck
+from unsaddle.descents.progress import Progress, begun, progressed
 from unsaddle.descents.rho_bound import bound
 
 FIRST_SMOOTHNESS, NEW_EPOCH = PhaseName.FIRST_SMOOTHNESS, PhaseName.NEW_EPOCH
@@ -35,7 +36,7 @@ GIVE_UP, UNBOUNDED = PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Begin with the L there is; find one if there is none."""
     norm, far = ops.norm(gradient), size(ops, s) / ops.roundoff(s.x)
-    progress = s.descent.progress._replace(least=norm, idle=0, far=far)
+    progress = begun(s.descent.progress, value, norm, far)
     fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
     known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)
     onward = ops.where(norm < inf, known, UNBOUNDED)
@@ -63,23 +64,26 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     path = d.epoch.path + length * length
     taken = value <= d.epoch.top - d.smoothness * path / (2 * (d.epoch.k + 2)) + noise
     rises = taken & (value > d.value + noise) & (d.progress.rises > 0)
-    progress = progressed(ops, d.progress, taken, norm, value < d.value - noise, rises)
-    after = epoch.moved(ops, d, value, gradient, path, taken)._replace(progress=progress)
+    after = epoch.moved(ops, d, value, gradient, path, taken)
+    progress = progressed(ops, d.progress, after.value, ops.where(taken, norm, inf), noise)
+    after = after._replace(
+        progress=progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
+    )
     x = ops.axpy(ops.where(taken, 1.0, 0.0), d.ahead, s.x)
-    phase = onward(ops, s, length, norm, taken, rises)
+    phase = onward(ops, s, progress, length, norm, taken, rises)
     return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
 
 
 def onward(
-    ops: Ops, s: State, length: Scalar, norm: Scalar, taken: Scalar, rises: Scalar
-) -> Scalar:
+    ops: Ops, s: State, progress: Progress, length: Scalar, norm: Scalar, taken: Scalar,
+    rises: Scalar,
+) -> Scalar:  # fmt: skip
     """Report, give up, end, or go on."""
-    progress = s.descent.progress
     arrived = taken & ((norm <= s.tolerance) | (s.left <= 1))
     short = length <= TUNING.shortest * ops.roundoff(s.x) * ops.norm(s.x)
     goes_on = ops.where(rises, NEW_EPOCH, EXTRAPOLATED)
     ahead = ops.where(taken, ops.where(length < progress.far, goes_on, UNBOUNDED), NEW_EPOCH)
-    return ops.where(arrived, s.report, ops.where(short | stuck(progress), GIVE_UP, ahead))
+    return ops.where(arrived, s.report, ops.where(short | progress.stuck, GIVE_UP, ahead))
 
 
 def learn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -1,5 +1,6 @@
 """What a run of parameter-free accelerated descent has come to, over all epochs."""
 
+from math import inf
 from typing import NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar
@@ -9,33 +10,42 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     rises: int = 64  # epochs, 0 to 1000: that may end where f rises; a quadratic needs some
-    idle: int = 1000  # steps, 100 to 10^5: so many that lower neither f nor |g| are a stall
+    lap: int = 1000  # steps, 100 to 10^5: after so many something should have come of them
+    share: float = 1e-6  # of the descent's fall, 0 to 1e-3: less in a lap is none
+    most: int = 100_000  # steps, 10^4 and up: a descent's budget; 60 times that of condition 10^5
 
 
 TUNING = Tuning()
 
 
 class Progress(NamedTuple):
-    """What the steps so far have lowered."""
+    """What the steps so far have lowered: a lap without a lower f and a flatter g is a stall."""
 
-    least: Scalar = 0.0  # smallest |g|
-    idle: Scalar = 0  # steps since f or |g| last fell
+    first: Scalar = 0.0  # f where the descent began
+    high: Scalar = 0.0  # f where this lap began
+    least: Scalar = 0.0  # smallest |g| of this lap
+    before: Scalar = 0.0  # smallest |g| of the lap before
+    steps: Scalar = 0  # and trials that were not taken
+    stuck: Scalar = False  # whether nothing came of a lap, or there were too many steps
     far: Scalar = 0.0  # length of a step that is an endless fall
     rises: Scalar = TUNING.rises  # how many more epochs may end where f rises
 
 
-def progressed(
-    ops: Ops, so_far: Progress, taken: Scalar, norm: Scalar, fell: Scalar, rises: Scalar
-) -> Progress:
-    """Count the steps that have lowered neither f nor |g|, and the epochs that may end by f."""
-    flatter = norm < so_far.least
+def begun(so_far: Progress, value: Scalar, norm: Scalar, far: Scalar) -> Progress:
+    """Begin the first lap of a descent."""
+    return Progress(value, value, norm, norm, 0, False, far, so_far.rises)
+
+
+def progressed(ops: Ops, so_far: Progress, value: Scalar, norm: Scalar, noise: Scalar) -> Progress:
+    """Count a step that has come to f and |g|, and judge the lap that it ends."""
+    steps, least = so_far.steps + 1, ops.where(norm < so_far.least, norm, so_far.least)
+    ends = steps % TUNING.lap == 0
+    fell = so_far.high - value > TUNING.share * (so_far.first - value) + noise
+    idle = ops.where(fell | (least < so_far.before), False, ends)
     return so_far._replace(
-        least=ops.where(taken & flatter, norm, so_far.least),
-        idle=ops.where(taken & (fell | flatter), 0, so_far.idle + 1),
-        rises=ops.where(rises, so_far.rises - 1, so_far.rises),
+        high=ops.where(ends, value, so_far.high),
+        least=ops.where(ends, inf, least),
+        before=ops.where(ends, least, so_far.before),
+        steps=steps,
+        stuck=idle | (steps >= TUNING.most),
     )
-
-
-def stuck(progress: Progress) -> Scalar:
-    """Say whether too many steps have lowered neither f nor |g|."""
-    return progress.idle >= TUNING.idle

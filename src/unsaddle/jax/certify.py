@@ -18,7 +18,7 @@ from unsaddle.jax.solution import Verdict
 from unsaddle.methods.search import search
 
 
-@messages.knowing(messages.SEARCHED)
+@messages.knowing(messages.SEARCHED_TRACED)
 def certify(
     grad: Callable[..., Tree],
     x: Tree,
@@ -63,7 +63,7 @@ def certify(
     )  # fmt: skip
 
 
-@messages.knowing(messages.SEARCHED)
+@messages.knowing(messages.SEARCHED_TRACED)
 def find_negative_curvature(
     grad: Callable[..., Tree],
     x: Tree,

@@ -1,13 +1,16 @@
 """What a caller of the JAX front ends gives: trees, functions, seeds and budgets, checked."""
 
 from collections.abc import Callable, Mapping
-from numbers import Number, Real
+from numbers import Number
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
+
+from unsaddle.methods import checks
 
 Tree = Any
 LARGEST = 2**31 - 1  # number that can be counted
@@ -58,34 +61,58 @@ def packed(x: Tree, packs: bool) -> tuple[Tree, Callable[[Tree], Tree], Callable
 
 def most(name: str, limit: Any) -> Any:
     """Give a budget, the largest whole number if there is none."""
-    if limit is None:
-        return LARGEST
     if isinstance(limit, jax.Array):
-        if jnp.shape(limit):
-            raise ValueError(f"{name} must be one number, for all runs; got an array")
-        return limit
-    fits = isinstance(limit, Real) and not isinstance(limit, bool)
-    if not fits or float(limit) < 0 or not float(limit).is_integer():
-        raise ValueError(f"{name} must be a whole number >= 0 or None, got {limit!r}")
-    return int(min(float(limit), LARGEST))
+        return _counted(name, limit)
+    return min(checks.whole(name, limit, none=True), LARGEST)
 
 
 def whole(seed: Any) -> Any:
-    """Check a seed."""
-    if jnp.shape(seed) or not jnp.issubdtype(jnp.result_type(seed), jnp.integer):
-        raise TypeError("seed must be a whole number, not an array or a key: pass seed=0")
-    if isinstance(seed, int) and abs(seed) > jnp.iinfo(jnp.int32).max:
-        raise TypeError(f"seed must be below 2**31, got {seed}")
-    return seed
+    """Check a seed, traced or not."""
+    if isinstance(seed, jax.Array):
+        return _counted("seed", seed)
+    hint = "; pass seed=0" if hasattr(seed, "shape") else ""
+    return checks.whole("seed", seed, most=LARGEST, hint=hint)
+
+
+def several_seeds(given: Any, count: int) -> jax.Array:
+    """Check the seeds of several runs: one for each, or as many as there are to be from one."""
+    if given is None:
+        return jnp.arange(count)
+    found = given if isinstance(given, jax.Array) else _integers(given)
+    if found is None or not jnp.issubdtype(found.dtype, jnp.integer):
+        shown = checks.shown(given)
+        raise ValueError(f"seeds must be whole numbers below 2**31, got {shown}: pass seeds=[0, 1]")
+    if found.ndim != 1 or not found.size or count not in (1, found.size):
+        raise ValueError(
+            f"seeds must be one per start, got shape {found.shape} for {count} starts; "
+            f"pass seeds=jnp.arange({count})"
+        )
+    return jnp.asarray(found)
+
+
+def _integers(given: Any) -> Any:
+    """Give seeds as an array; None if they are none."""
+    try:
+        found = np.asarray(given)
+    except (TypeError, ValueError):
+        return None
+    fits = found.dtype.kind in "iu" and found.size and found.min() >= 0 and found.max() <= LARGEST
+    return found if fits else None
+
+
+def _counted(name: str, given: jax.Array) -> jax.Array:
+    """Check a whole number that is an array of JAX, whose value may not be known yet."""
+    if given.shape or not jnp.issubdtype(given.dtype, jnp.integer):
+        raise TypeError(
+            f"{name} must be one whole number, not an array or a key, got {given.dtype} of shape "
+            f"{given.shape}: pass {name}=0, for instance"
+        )
+    return given
 
 
 def function(fun: Any, name: str = "fun") -> Callable[..., Any]:
     """Check a function."""
-    if not callable(fun):
-        raise TypeError(
-            f"{name} must be callable, got {type(fun).__name__}; the function comes first, "
-            "then the point"
-        )
+    checks.function(name, fun, "; the function comes first, then the point")
     try:
         hash(fun)
     except TypeError:
@@ -149,9 +176,9 @@ def rows_of(data: Tree, given: Mapping[str, Any]) -> int:
 
 def switch(name: str, value: Any) -> bool:
     """Check what is on or off: JAX differentiates by itself, and needs no function for it."""
-    if not isinstance(value, bool):
+    if callable(value):
         raise TypeError(
             f"{name} must be True or False, got {type(value).__name__}: JAX makes the products "
             f"itself, pass {name}=True"
         )
-    return value
+    return checks.yes_or_no(name, value)

@@ -97,12 +97,7 @@ def minimize_many(
             "pass jax.tree.map(lambda *leaves: jnp.stack(leaves), x0, x1, ...)"
         )
     (count,) = counts
-    seeds = jnp.arange(count) if seeds is None else jnp.asarray(seeds)
-    if seeds.ndim != 1 or (count not in (1, seeds.size)):
-        raise ValueError(
-            f"seeds must be one per start, got shape {seeds.shape} for {count} starts; "
-            f"pass seeds=jnp.arange({count})"
-        )
+    seeds = inputs.several_seeds(seeds, count)
     if count != seeds.size:
         starts = jax.tree.map(lambda u: jnp.broadcast_to(u, (seeds.size, *u.shape[1:])), starts)
     one = jax.tree.map(lambda u: u[0], starts)

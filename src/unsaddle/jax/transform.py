@@ -10,7 +10,7 @@ import optax
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.phases import VALUE
-from unsaddle.jax.inputs import Tree, tree, whole
+from unsaddle.jax.inputs import Tree, tree
 from unsaddle.jax.loop import Phases, Run, cast, first_state, look_up, loop, received, rest
 from unsaddle.jax.ops import ops
 
@@ -58,7 +58,7 @@ def stepping(
 def first(solver: Solver, parameters: Parameters, params: Tree, seed: int) -> Stepped:
     """Give the first state, each leaf in an array of its own: the caller may donate them."""
     params = tree(params, "params", exactly=True)
-    kernel = first_state(solver, parameters, params, whole(seed))
+    kernel = first_state(solver, parameters, params, seed)
     ended, number = jnp.zeros_like(kernel.phase), jnp.zeros_like(kernel.drawn)
     return jax.tree.map(jnp.array, Stepped(kernel, ended, number, jnp.array(True)))
 

@@ -269,6 +269,7 @@ def with_numbers(parameters: Parameters, numbers: Mapping[str, float]) -> Parame
     )
 
 
+MOST_PAIRS = 10**6  # for which there is room from the start
 LENGTHS = ("radius", "step", "search_step", "length")
 SHARES = ("friction", "search_friction")
 
@@ -279,7 +280,10 @@ def _number(name: str, value: Any, settings: Any) -> float:
     least = {"checks": 2, "vectors": 3}.get(name, 1)
     wants, holds = "a number >= 0, at most 1e50", lambda v: 0 <= v <= MOST
     if kind is int:
-        wants, holds = f"a whole number >= {least}", lambda v: v.is_integer() and least <= v <= MOST
+        most = MOST_PAIRS if name == "pairs" else MOST
+        limit = f", at most {most}" if name == "pairs" else ""
+        wants = f"a whole number >= {least}{limit}"
+        holds = lambda v: v.is_integer() and least <= v <= most  # noqa: E731
     elif name in LENGTHS:
         wants, holds = "a number > 0, at most 1e50", lambda v: 0 < v <= MOST
     elif name in SHARES:

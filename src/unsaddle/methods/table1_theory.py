@@ -3,7 +3,7 @@
 Sources: Allen-Zhu & Li (2018) for ``neon2``, Carmon, Duchi, Hinder & Sidford (2018) for ``cdhs``.
 """
 
-from math import acosh, ceil, pi, sqrt
+from math import acosh, ceil, log1p, pi, sqrt
 from typing import NamedTuple
 
 
@@ -36,7 +36,8 @@ def neon2(
     l, d = smoothness, curvature_tol  # noqa: E741
     reach = max(2.0, 2 * sqrt((l + d) / d))
     overlap = failure_probability * sqrt(pi / (2 * n))
-    steps = acosh(reach / overlap) / acosh(1 + d / (4 * l))
+    share = d / (4 * l)
+    steps = acosh(reach / overlap) / log1p(share + sqrt(share * (2 + share)))  # acosh(1 + share)
     return Neon2(ceil(steps), reach, overlap * d / (2 * hessian_lipschitz))
 
 

@@ -32,6 +32,7 @@ from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
 from unsaddle.numpy.box import TUNING as BOX
 from unsaddle.numpy.box import Box, variables
+from unsaddle.numpy.loop import TUNING as LOOP
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import CachingOps, Vector, ops
 from unsaddle.numpy.oracle import Oracle
@@ -254,6 +255,8 @@ class BoxRun(Run):
         if self.path is not None:
             self.path.extend(seen.x.tolist())
         self.iterations += 1
+        if not (self.remembers or self.iterations % LOOP.lap):
+            self.forget()
         if self.oracle.lowest_at is seen.x:
             self.lowest = Seen(seen.x, seen.value, seen.gradient, norm)
         if self.callback is not None:
@@ -287,7 +290,9 @@ class BoxRun(Run):
     def _lower_from(self, arrived: Known, which: NDArray[np.bool_]) -> bool:
         """Descend from further and further inside until the gradient shows; keep what is lower."""
         x, (lower, upper) = arrived.x, self.box
-        rng = np.random.default_rng((int(self.state.seed), len(self.codes), 0xB0))
+        rng = np.random.default_rng(
+            (int(self.state.seed), self.earlier + self.oracle.gradients, 0xB0)
+        )
         inward = np.where(x <= lower, 1.0, -1.0) * rng.uniform(0.5, 1.0, x.size)
         for nudge in TUNING.nudges:
             room = np.minimum(nudge * np.maximum(1.0, abs(x)), upper - lower)

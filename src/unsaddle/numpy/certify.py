@@ -14,7 +14,7 @@ from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
 from unsaddle.numpy.bounded import BoxRun, within
 from unsaddle.numpy.box import box_of
-from unsaddle.numpy.inputs import point
+from unsaddle.numpy.inputs import point, seconds
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle
@@ -32,6 +32,7 @@ def certify(
     seed: int = 0,
     max_gradients: int | None = None,
     *,
+    max_seconds: float | None = None,
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
@@ -48,6 +49,7 @@ def certify(
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
         max_gradients: The search stops before it takes more gradients and products than this.
+        max_seconds: The search stops at the first query after so many seconds.
         gradient_noise: Length of a gradient's error, in the gradient's units, where it is more
             than rounding; measured if not given.
         probe_radius: Distance over which gradients are differenced, in x's units; chosen if not
@@ -68,6 +70,7 @@ def certify(
         failure_probability=failure_probability,
         seed=seed,
         max_gradients=max_gradients,
+        max_seconds=max_seconds,
         gradient_noise=gradient_noise,
         probe_radius=probe_radius,
         bounds=bounds,
@@ -87,6 +90,7 @@ def find_negative_curvature(
     seed: int = 0,
     max_gradients: int | None = None,
     *,
+    max_seconds: float | None = None,
     gradient_noise: float | None = None,
     probe_radius: float | None = None,
     bounds: Any = None,
@@ -105,6 +109,7 @@ def find_negative_curvature(
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
         max_gradients: The search stops before it takes more gradients and products than this.
+        max_seconds: The search stops at the first query after so many seconds.
         gradient_noise: Length of a gradient's error, see ``certify``.
         probe_radius: Distance over which gradients are differenced, see ``certify``.
         bounds: Of the variables, see ``certify``.
@@ -121,6 +126,7 @@ def find_negative_curvature(
     """
     seed = whole("seed", seed)
     limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
+    time = seconds("max_seconds", max_seconds)
     way = None if x_scale is None else Scaled(x_scale, x, bounds)
     if way is not None:
         grad, hessp, bounds = way.gradient(grad), way.product(hessp), way.bounds()
@@ -138,6 +144,7 @@ def find_negative_curvature(
     state = solver.start(ops, p, x, seed)._replace(phase=PROVE)
     box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
+    run.timed(time)
     outcome = run.go()
     if outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt

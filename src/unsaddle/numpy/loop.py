@@ -40,13 +40,15 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     lap: int = 1024  # gradients, 100 and up: a descent should be elsewhere after so many
+    first: int = 32  # queries, 21 and up: kept without a history too, to say what may be amiss
+    last: int = 100  # events, 1 and up: likewise
 
 
 TUNING = Tuning()
 
 
 class History(NamedTuple):
-    """Every query of the function, in order."""
+    """Every query of the function, in order; none with ``history=False``."""
 
     phase: NDArray[np.str_]
     """Name of the phase that asked."""
@@ -98,6 +100,8 @@ class Run(Session[Vector]):
         self.clock: Clock | None = None  # that shows progress and ends the run in time
         self.events: list[Event] = []
         self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
+        self.remembers = True  # every query, not only what the run itself needs
+        self._forgotten = 0  # queries
         self._searching = self._jumping = False
         self._slope = nan  # the gradient's norm where the last search began
 
@@ -164,6 +168,8 @@ class Run(Session[Vector]):
                 self.iterations += 1
                 if not self.iterations % TUNING.lap:
                     self._check_progress()
+                    if not self.remembers:
+                        self.forget()
                 if self.callback is not None:
                     self._call_back(self.callback)
             if clock is not None and monotonic() >= clock.due:
@@ -194,7 +200,7 @@ class Run(Session[Vector]):
 
     def happened(self, kind: str, curvature: float, text: str) -> None:
         """Keep an event, log it, and show it."""
-        event = Event(kind, len(self.codes), self.value, curvature, text)
+        event = Event(kind, self.queries, self.value, curvature, text)
         self.events.append(event)
         log.info(text)
         if self.clock is not None and self.clock.progress is not None:
@@ -244,8 +250,34 @@ class Run(Session[Vector]):
             self.path.extend(self.state.x.tolist())
 
     @property
+    def queries(self) -> int:
+        """How many there were so far."""
+        return self._forgotten + len(self.codes)
+
+    def timed(self, seconds: float, progress: Any = None) -> None:
+        """End in so many seconds from now, and show the progress meanwhile if that is wanted."""
+        if progress is not None or seconds < inf:
+            self.clock = Clock(seconds, progress)
+
+    def remember(self, all_of_them: bool) -> None:
+        """Say whether to keep every query."""
+        self.remembers = all_of_them
+        self.path = self.path if all_of_them else None
+
+    def forget(self) -> None:
+        """Drop all queries but the first and the last, and all events but the last."""
+        many = len(self.codes)
+        for kept in (self.codes, self.values, self.norms):
+            del kept[TUNING.first : -1]
+        self._forgotten += many - len(self.codes)
+        del self.events[: -TUNING.last]
+
+    @property
     def history(self) -> History:
-        """Every query so far."""
+        """Every query so far, if they were to be remembered."""
+        if not self.remembers:
+            none = np.empty(0)
+            return History(np.empty(0, np.str_), none, none.copy(), tuple(self.events))
         names = np.array([*map(name_of, self.codes)], np.str_)
         path = None if self.path is None else np.array(self.path).reshape(-1, 2)
         return History(names, np.array(self.values), np.array(self.norms), tuple(self.events), path)

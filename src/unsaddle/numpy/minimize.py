@@ -14,7 +14,7 @@ from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
-from unsaddle.methods.checks import whole
+from unsaddle.methods.checks import whole, yes_or_no
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
 from unsaddle.numpy import differences
@@ -28,11 +28,11 @@ from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, ops
 from unsaddle.numpy.oracle import Oracle, TrialErrors
 from unsaddle.numpy.products import HessianProduct
-from unsaddle.numpy.progress import Clock, Progress
+from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
 from unsaddle.numpy.starts import Around, Starts, from_many
-from unsaddle.numpy.workers import Workers
+from unsaddle.numpy.workers import Workers, count_of
 
 
 @spelled()
@@ -50,6 +50,7 @@ def minimize(
     max_gradients: int | None = None,
     max_seconds: float | None = None,
     disp: Any = False,
+    history: bool = True,
     bounds: Any = None,
     callback: Callable[..., Any] | None = None,
     descent: Callable[[Vector], Any] | None = None,
@@ -80,6 +81,8 @@ def minimize(
         max_seconds: The run stops at the first query after so many seconds.
         disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
             anew; or the stream to show it on, without how it ended.
+        history: Whether to keep every query in ``result.history``: 18 bytes each. A run of many
+            millions does without.
         bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
             there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
@@ -109,21 +112,24 @@ def minimize(
     Raises:
         ValueError: If what is asked for does not go together.
     """
-    seed = whole("seed", seed)
-    if starts is None and (callable(workers) or workers != 1):
+    seed, history = whole("seed", seed), yes_or_no("history", history)
+    if starts is None and count_of(workers) != 1:
         raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
     hessp = products_of(hess) if hessp is None else hessp
     words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
     words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
+    words |= {"history": history}
     if starts is not None:
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
         solve = functools.partial(_by, deadline, fun, x_scale=x_scale, **words, **given)
         first = point(x0)
+        most = whole("max_gradients", max_gradients, none=True)
+        budget = None if most == inf else most
         around = Around(first, scale_of(x_scale, first), box_of(bounds, first))
-        return from_many(solve, around, starts, seed, max_gradients, delta, workers)
+        return from_many(solve, around, starts, seed, budget, delta, workers)
     if x_scale is not None:
         words |= {"seed": seed, "max_gradients": max_gradients, "max_seconds": max_seconds}
         return in_scaled_variables(minimize, x_scale, fun, x0, state=state, **words, **given)
@@ -157,6 +163,7 @@ def minimize(
         if box is None
         else BoxRun(solver, parameters, begun, oracle, box, call)
     )
+    run.remember(history)
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
@@ -166,8 +173,7 @@ def minimize(
 def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeResult:
     """Run to the end within so many seconds, and show the progress if that is wanted."""
     progress = Progress(disp if hasattr(disp, "write") else None) if disp else None
-    if progress is not None or most < inf:
-        run.clock = Clock(most, progress)
+    run.timed(most, progress)
     if run.oracle.noise:
         scheme, n = run.oracle.scheme, run.state.x.size
         cost = differences.cost(differences.values_of(scheme, n), scheme)

@@ -49,6 +49,7 @@ def plot(result: Any, fun: Callable[..., Any] | None = None, *, figure: Any = No
     Raises:
         ImportError: If matplotlib is missing.
         TypeError: If it is not a result.
+        ValueError: If it has no history.
     """
     try:
         from matplotlib import pyplot
@@ -56,6 +57,8 @@ def plot(result: Any, fun: Callable[..., Any] | None = None, *, figure: Any = No
         raise ImportError(MISSING) from error
     if not hasattr(result, "history"):
         raise TypeError(f"plot takes what minimize gave, got {type(result).__name__}: pass result")
+    if not len(result.history.phase):
+        raise ValueError("result has no history to plot: run it with history=True")
     flat = getattr(result.history, "path", None)
     wide = flat is not None and len(flat) > 0
     size = (10.5, 4.8) if wide else (7.0, 4.8)

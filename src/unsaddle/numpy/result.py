@@ -17,6 +17,8 @@ from unsaddle.core.phases import CERTIFIED
 from unsaddle.core.records import each, leaves
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError
+from unsaddle.descents import progress
+from unsaddle.descents.epoch import Memory as Epochs
 from unsaddle.escapes import krylov
 from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.checkpoint import Checkpoint, copied
@@ -31,6 +33,8 @@ IDLE = (
 BACK = "What descent returned after a jump is no lower than where it had stopped before."
 SUSPECT = "If jac may be wrong, try scipy.optimize.check_grad(fun, jac, x0)."
 NOISY = "The gradient is made of differences of fun: where fun is noisy or has kinks, pass jac."
+KINK = "{:,} steps have lowered neither the function nor its gradient: is it smooth there?"
+SLOW = "The descent takes {:,} steps and no more: start anew from result.x, or with method='auto'."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
 UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
@@ -92,7 +96,7 @@ def page_of(result: Any) -> str:
     with contextlib.suppress(ImportError):
         from unsaddle.numpy.plot import as_svg
 
-        picture = as_svg(result)
+        picture = as_svg(result) if len(result.history.phase) else ""
     return f"{table(shown)}{picture}"
 
 
@@ -257,6 +261,9 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
         return run.doubt
     if outcome is Outcome.STALLED and run.descend is not None:
         return IDLE.format(norm) if norm > tolerance else BACK
+    descent = run.state.descent
+    if outcome is Outcome.STALLED and isinstance(descent, Epochs) and descent.progress.stuck:
+        return _stuck(descent.progress.steps)
     size = ops.norm(point(start)) if outcome in LOST else 0.0
     if 0 < size < TUNING.small:
         return UNITS.format(size)
@@ -267,6 +274,12 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     climbs = waits and np.array_equal(x, np.ravel(start))
     doubted = NOISY if run.oracle.noise else SUSPECT
     return doubted if climbs or outcome in (Outcome.STALLED, Outcome.JUMP_FAILED) else ""
+
+
+def _stuck(steps: int) -> str:
+    """Say why parameter-free accelerated descent has given up."""
+    lap, most = progress.TUNING.lap, progress.TUNING.most
+    return SLOW.format(most) if steps >= most else KINK.format(lap)
 
 
 def _lowest(run: Run, outcome: Outcome, start: Any) -> Best:

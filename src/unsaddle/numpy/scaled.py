@@ -6,7 +6,7 @@ the result has in ``x``, ``jac``, ``best`` and ``certificate.direction``, is in 
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -19,6 +19,14 @@ from unsaddle.numpy.checkpoint import Checkpoint
 from unsaddle.numpy.inputs import point
 from unsaddle.numpy.ops import Vector
 
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    least: float = 1e-50  # of a scale, 1e-100 to 1: as of constants; its inverse is the largest
+
+
+TUNING = Tuning()
 SAID = "In scaled variables: tol, curvatures and lengths are those of x / x_scale."
 
 
@@ -26,19 +34,19 @@ def scale_of(x_scale: Any, x: Vector) -> Vector:
     """Check the scales of the variables, and give one for each: 1 where there are none."""
     try:
         given = np.asarray(1.0 if x_scale is None else x_scale, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = np.asarray(np.nan)
     if given.shape not in ((), x.shape):
         raise ValueError(
             f"x_scale has shape {given.shape}, expected a number or {x.size} numbers like x0"
         )
-    good = np.isfinite(given) & (given > 0)
+    good = (given >= TUNING.least) & (given <= 1 / TUNING.least)
     if not good.all():
         i = int(np.argmin(good))
         bad = shown(x_scale) if given.ndim == 0 else f"{given[i]:g} for variable {i}"
         raise ValueError(
-            "x_scale must be a positive number or one for each variable, "
-            f"got {bad}: pass the size that each variable typically has"
+            f"x_scale must be positive, {TUNING.least:g} to {1 / TUNING.least:g}, got {bad}: "
+            "pass the size that each variable typically has"
         )
     return np.array(np.broadcast_to(given, x.shape), x.dtype)
 

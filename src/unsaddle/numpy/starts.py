@@ -19,6 +19,14 @@ from unsaddle.numpy.inputs import point
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.workers import Workers, count_of, in_order
 
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    room: float = 64.0  # 16 and up: of the largest number, so that no draw is beyond it
+
+
+TUNING = Tuning()
 DRAWS = 10  # starts that a function draws
 MOST = 10**6  # starts in all: their points are kept
 CUT = (Outcome.STOPPED, Outcome.INTERRUPTED)
@@ -159,9 +167,11 @@ def _points(around: Around, starts: Starts, seed: int) -> list[Vector]:
         return [point(starts(rng), "starts(rng)") for _ in range(DRAWS)]
     if isinstance(starts, int | np.integer):
         whole("starts", starts, least=1, most=MOST)
-        spread = max(1.0, float(np.sqrt(np.mean((x0 / scale) ** 2))))
-        away = rng.standard_normal((int(starts) - 1, x0.size)) * spread * scale
-        drawn = (x0 + away).astype(x0.dtype)
+        most = np.finfo(x0.dtype).max / TUNING.room
+        with np.errstate(over="ignore"):
+            spread = max(1.0, float(np.sqrt(np.mean((x0 / scale) ** 2))))
+            away = rng.standard_normal((int(starts) - 1, x0.size)) * min(spread, most) * scale
+        drawn = np.clip(x0 + away, -most, most).astype(x0.dtype)
         return [x0, *(drawn if box is None else map(box.clip, drawn))]
     rows = [*starts] if np.iterable(starts) else []
     if not rows:

@@ -8,12 +8,12 @@ from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate
 from unsaddle.core.outcome import STATUS, Outcome
-from unsaddle.methods.checks import one_of, whole
+from unsaddle.methods.checks import one_of, whole, yes_or_no
 from unsaddle.methods.constants import SampledGiven, spelled
 from unsaddle.methods.table import STOCHASTIC, parameters_of
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint
-from unsaddle.numpy.inputs import point
+from unsaddle.numpy.inputs import point, seconds
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.minimize import resume
 from unsaddle.numpy.ops import ops
@@ -22,7 +22,7 @@ from unsaddle.numpy.sampling import EXAMINED, Drawn, FiniteSum, SampledOracle
 
 BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 WORDS = {  # of an outcome's sentence, where gradients are known from samples
-    "max_gradients or max_seconds": "max_samples",
+    "max_gradients": "max_samples",
     "hessian_lipschitz is too small, or the decrease is below what floating point can show": (
         "hessian_lipschitz is off, or check_batch is too small to show the decrease"
     ),
@@ -38,6 +38,8 @@ def minimize_stochastic(
     *,
     seed: int = 0,
     max_samples: int | None = None,
+    max_seconds: float | None = None,
+    history: bool = True,
     callback: Callable[..., Any] | None = None,
     state: Checkpoint | None = None,
     **given: Unpack[SampledGiven],
@@ -52,6 +54,8 @@ def minimize_stochastic(
         method: ``sgd+nc``, ``neon2-online``, ``spider+``, ``sharp-sgd`` or ``psgd``.
         seed: All randomness, of noise and samples, is a function of it.
         max_samples: The run stops before it takes more gradients of single samples than this.
+        max_seconds: The run stops at the first query after so many seconds.
+        history: Whether to keep every query in ``result.history``.
         callback: As in ``minimize``.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
         **given: Constants of the function and targets, see ``unsaddle.SampledConstants``; and
@@ -73,7 +77,7 @@ def minimize_stochastic(
             "leave sampler out, or pass a function as grad"
         )
     one_of("method", method, STOCHASTIC)
-    if method == "psgd" and max_samples is None:
+    if method == "psgd" and max_samples is None and max_seconds is None:
         raise ValueError("max_samples is missing: psgd never ends by itself; pass max_samples=...")
     source = grad if isinstance(grad, FiniteSum) else Drawn(grad, sampler)
     words = {"tol": 1e-2, **given}
@@ -85,6 +89,8 @@ def minimize_stochastic(
     oracle, solver = SampledOracle(source, start, seed, limit), STOCHASTIC[method].solver
     call = None if callback is None else adapted(callback)
     run = Run(solver, parameters, solver.start(ops, parameters, start, seed), oracle, call)
+    run.remember(yes_or_no("history", history))
+    run.timed(seconds("max_seconds", max_seconds))
     if state is not None:
         resume(run, method, state)
         oracle.seed = run.state.seed

@@ -9,6 +9,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from unsaddle.methods.checks import MOST, number, shown
+
 Workers = int | Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 UNSENDABLE = (
     "workers={} sends fun and jac to other processes, which failed: {}; define them by def at the "
@@ -22,13 +24,13 @@ def count_of(workers: Any) -> int:
     """Check ``workers``, and give how many processes it asks for; zero if it is a map."""
     if callable(workers):
         return 0
-    number = isinstance(workers, int) and not isinstance(workers, bool)
-    if not number or not (workers == -1 or workers >= 1):
+    given = number(workers)
+    if not given.is_integer() or not (given == -1 or 1 <= given <= MOST):
         raise ValueError(
             "workers must be a number >= 1, -1 for all processors, or a map such as pool.map, "
-            f"got {workers!r}"
+            f"got {shown(workers)}"
         )
-    return _processors() if workers == -1 else workers
+    return _processors() if given == -1 else int(given)
 
 
 def in_order(
@@ -41,10 +43,16 @@ def in_order(
 
     Yields:
         A task, and what work gave for it.
+
+    Raises:
+        TypeError: If a map gives nothing to go through.
     """
     count = count_of(workers)
     if callable(workers):
-        yield from zip(tasks, workers(work, tasks), strict=True)
+        ends = workers(work, tasks)
+        if not isinstance(ends, Iterable):
+            raise TypeError(f"workers must be a map such as pool.map, it returned {shown(ends)}")
+        yield from zip(tasks, ends, strict=True)
     elif count == 1:
         yield from ((task, work(task)) for task in tasks)
     else:

@@ -6,13 +6,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from unsaddle.methods import checks
 from unsaddle.paper import pipeline
 
 
 def run(names: list[str], output: str, seed: int, again: bool, scheduler: str | None = None) -> int:
     """Run the jobs with a progress bar and the time left, or where none can be a line per part."""
-    if not 0 <= seed < 2**31:
-        raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed}")
+    checks.whole("seed", seed, most=2**31 - 1)
     todo = pipeline.chosen(names)
     console = Console(file=sys.stderr)
     columns = (

@@ -8,7 +8,7 @@ from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.phases import PROVE, name_of
 from unsaddle.core.records import leaves
-from unsaddle.messages import SEARCHED, knowing
+from unsaddle.messages import CLOCKS, SEARCHED, knowing
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
 from unsaddle.torch.inputs import (
@@ -26,7 +26,7 @@ from unsaddle.torch.ranks import Ranks, checksum
 from unsaddle.torch.session import ParameterSession
 
 
-@knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"]})
+@knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"], "max_seconds": CLOCKS})
 @torch.no_grad()
 def certify(
     closure: Closure,
@@ -35,6 +35,7 @@ def certify(
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
     *,
+    max_gradients: int | None = None,
     smoothness: float | None = None,  # l
     hessian_lipschitz: float | None = None,  # rho
     gradient_noise: float | None = None,
@@ -50,6 +51,7 @@ def certify(
         curvature_tol: The gamma to certify; 1e-4 of the curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
+        max_gradients: The search stops before it takes more gradients than this.
         smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
         hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
         gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
@@ -83,12 +85,13 @@ def certify(
         probe_radius=probe_radius,
     )
     parameters = parameters._replace(products=hessp is not None)
+    limit = whole("max_gradients", max_gradients, none=True)
     ranks, gradients, products = Ranks(group), 0, 0
     session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
-    run = _run(seed, parameters)
+    run = _run(seed, limit, parameters)
     try:
-        while (query := session.ask()) is not None:
+        while (query := session.ask()) is not None and gradients + products < limit:
             if query.along is not None:
                 alone(ranks, session)
                 session.tell(gradient=product(hessp, session, query))
@@ -105,9 +108,10 @@ def certify(
     return shown
 
 
-def _run(seed: int, parameters: Parameters) -> dict[str, Any]:
+def _run(seed: int, limit: float, parameters: Parameters) -> dict[str, Any]:
     """Say what ranks compare at first."""
-    return {"optimiser": "certify", "seed": seed, "settings": dict(leaves(parameters))}
+    own = {"optimiser": "certify", "seed": seed, "most gradients": str(limit)}
+    return {**own, "settings": dict(leaves(parameters))}
 
 
 def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) -> Vector:

@@ -1,6 +1,5 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
-from collections.abc import Iterable
 from math import inf
 from typing import Any
 
@@ -37,9 +36,12 @@ def listed(params: Any) -> list[Any]:
         raise TypeError(f"params must be parameters, got the module {name}: pass net.parameters()")
     if isinstance(params, torch.Tensor):
         raise TypeError("params must be a list of parameters, got a single tensor: pass [tensor]")
-    if not isinstance(params, Iterable) or isinstance(params, str | bytes):
-        raise TypeError(f"params must be a list of parameters, got {shown(params)}")
-    return [*params]
+    try:
+        if isinstance(params, str | bytes):
+            raise TypeError
+        return [*params]
+    except TypeError as error:
+        raise TypeError(f"params must be a list of parameters, got {shown(params)}") from error
 
 
 def counted(params: Any) -> tuple[list[Any], int]:

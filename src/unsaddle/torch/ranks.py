@@ -22,6 +22,7 @@ from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
+from unsaddle.methods.checks import shown
 from unsaddle.torch.inputs import gradient_of
 from unsaddle.torch.ops import TUNING as OPS_TUNING
 from unsaddle.torch.ops import Vector, ops, torch
@@ -217,7 +218,15 @@ def number(loss: Any) -> float:
     """Give a loss as a number, NaN if there is none."""
     if loss is None:
         return nan
-    return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
+    try:
+        if isinstance(loss, str | bytes):
+            raise TypeError
+        return float(loss.detach() if isinstance(loss, torch.Tensor) else loss)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise TypeError(
+            f"the loss must be one real number, got {shown(loss)}: let the closure return a tensor "
+            "of one number, such as loss.mean()"
+        ) from error
 
 
 def _apart(values: list[Any]) -> list[str]:
