@@ -106,7 +106,8 @@ def spider_plus(q: Problem) -> Parameters:
 def _neon2(q: Problem) -> Any:
     """Give the searches of Allen-Zhu & Li (2018) as printed, or with the tests of ``sgd_nc``.
 
-    The latter are for d = gamma/2: a proof is given only where there is no such curvature.
+    The latter are for d = gamma/2: over data no proof is given where there is such curvature. Over
+    samples there is none at half of that either, and what is between ends ``UNCERTIFIED``.
 
     Returns:
         The settings.
