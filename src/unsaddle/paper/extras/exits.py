@@ -87,7 +87,7 @@ def with_exits(
     line = METHODS[method]
     p = line.from_theory(n=f.n, **known)
     rules = None
-    if "reach" in p.escape._fields:
+    if "reach" in p.escape._fields and "enough" not in p.escape._fields:  # else it has both
         rules = Neon(p)
     elif p.escape._fields == ("radius", "window", "decrease"):
         rules = Perturbed(p, f.hessian_lipschitz)
