@@ -9,7 +9,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Any
 
-from benchmarks.torture.faults import METHODS, fine, run
+from benchmarks.torture.faults import fine, run
+from benchmarks.torture.files import METHODS
 from benchmarks.torture.trial import Trial
 
 TOGETHER = 8  # runs at a time

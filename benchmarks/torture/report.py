@@ -89,12 +89,14 @@ def page(known: dict[str, Any]) -> str:
 
 
 def _mutations(found: list[dict[str, Any]]) -> str:
-    caught = sum(it["caught"] for it in found)
+    from benchmarks.torture.mutations import LIST
+
+    caught, absent = sum(it["caught"] for it in found), len(LIST) - len(found)
     lines = [
         "## Mutations",
         f"Of {len(found)} mutations of certificate, resolution, jump, checkpoint and seeds, "
         f"each run by `python -m benchmarks.torture.mutations` against the tests named, {caught} "
-        "are caught.",
+        f"are caught{f', and {absent} more were not run' if absent else ''}.",
         "| file | before | after | tests | caught |\n| --- | --- | --- | --- | --- |",
     ]
     rows = [

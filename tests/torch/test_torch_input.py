@@ -209,7 +209,19 @@ def state_of_the_last_release():
     state_of_an_earlier_release("owners")
 
 
+def no_list_of_parameters():
+    front.PSGD(np.array(3), **CONSTANTS)
+
+
+def loss_of_no_number():
+    problem = Problem()
+    problem.closure()
+    front.Auto(problem.params).step(loss=[None])
+
+
 BAD = {
+    no_list_of_parameters: (TypeError, r"params must be a list of parameters, got array\(3\)"),
+    loss_of_no_number: (TypeError, r"the loss must be one real number, got \[None\]"),
     no_rate: (ValueError, "lr must be a finite number >= 0, got 'small'"),
     no_state: (ValueError, r"not of PGDNC: pass what its state_dict\(\) returned"),
     no_state_of_an_escape: (ValueError, r"not of Escape\(SGD\): pass what"),

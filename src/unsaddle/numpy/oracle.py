@@ -138,10 +138,12 @@ class Oracle:
         return self._seen(answer[0], point), self._as_gradient(answer[1])
 
     def _of_difference(self, x: Any) -> Any:
-        """Give a value for a difference; a complex one as it comes."""
+        """Give a value for a difference, the best as long as there is none; complex as it comes."""
         self.values += 1
         answer = self.fun(x)
-        return answer if np.iscomplexobj(x) else _as_value(answer)
+        if np.iscomplexobj(x):
+            return answer
+        return self._seen(answer, np.array(x)) if self.lowest == inf else _as_value(answer)
 
     def _seen(self, answer: Any, point: Vector) -> float:
         """Give a value as a number; it counts from now on, whatever becomes of the gradient."""
