@@ -78,10 +78,15 @@ def run(
             seen.append(answer[0])
         return answer
 
-    words = {**CONSTANTS, "method": method.partition(",")[0], **METHODS[method], **given}
-    if form == "together":
-        return minimize(both, [1.0, 0.0], **{"jac": True, **words})
-    return minimize(fun, [1.0, 0.0], **{"jac": lambda x: asked(gradient(x)), **words})
+    words: dict[str, Any] = {
+        **CONSTANTS,
+        "method": method.partition(",")[0],
+        **METHODS[method],
+        **given,
+    }
+    together = form == "together"
+    jac: dict[str, Any] = {"jac": True if together else lambda x: asked(gradient(x))}
+    return minimize(both if together else fun, [1.0, 0.0], **jac | words)
 
 
 @lru_cache
