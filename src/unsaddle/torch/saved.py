@@ -36,12 +36,15 @@ def pack(opt: "SessionOptimizer", packed: dict[str, Any]) -> dict[str, Any]:
         owners = [order[p] for p in layout.owners]
         numbers["active"], numbers["owners"] = [order[p] for p in session.params], owners
         numbers["roundoff"], numbers["value"] = ops.roundoff(session.at), session.value
-        packed["state"] = {i: {} for i in numbers["active"]}
+        packed["state"], places = {i: {} for i in numbers["active"]}, set[tuple[int, ...]]()
         for name, leaf in leaves(session.state, "run"):
             if leaf is session.at and not layout.sharded:
                 continue
             if isinstance(leaf, list):
-                for i, part in zip(owners, layout.to_save(leaf), strict=True):
+                place = tuple(u.data_ptr() for u in leaf)  # who loads in place wants one for each
+                own = ops.copy(leaf) if place in places else leaf
+                places.add(place)
+                for i, part in zip(owners, layout.to_save(own), strict=True):
                     packed["state"][i][name] = part
             elif isinstance(leaf, np.ndarray):
                 numbers[name] = torch.tensor(leaf)
