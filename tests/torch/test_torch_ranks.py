@@ -17,6 +17,7 @@ def found(tmp_path_factory):
 
 
 ROUNDED = ("Escape(SGD)", "Escape(LBFGS)")  # jump along a direction that differences have shown
+NEAR = {"cdhs": 1e-8}  # likewise, and it ends at tol = 1e-2, where no descent has made up for that
 
 
 def as_one(ranks, alone, rounded=()):
@@ -33,7 +34,8 @@ def as_one(ranks, alone, rounded=()):
             assert other["at"] == pytest.approx(one["at"], rel=0, abs=1e-4), name
             continue
         if "at" in one:
-            assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=1e-10), name
+            near = NEAR.get(name, 1e-10)
+            assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=near), name
         gammas = [each.pop("gamma") for each in (one, other)]
         if gammas[0] is not None:
             assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-6), name
