@@ -251,7 +251,7 @@ def test_without_the_extra_the_error_says_what_to_type(capsys, monkeypatch):
 
 def test_a_bad_seed(capsys, tmp_path):
     assert main(["reproduce", "--seed", "-1", "--output", str(tmp_path)]) == 2
-    assert "seed must be a whole number from 0" in capsys.readouterr().err
+    assert "--seed must be a whole number >= 0, got -1" in capsys.readouterr().err
 
 
 def test_make_reproduce_installs_what_it_needs_and_no_more():

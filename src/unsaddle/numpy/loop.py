@@ -41,7 +41,7 @@ class Tuning(NamedTuple):
 
     lap: int = 1024  # gradients, 100 and up: a descent should be elsewhere after so many
     first: int = 32  # queries, 21 and up: kept without a history too, to say what may be amiss
-    last: int = 100  # events, 1 and up: likewise
+    last: int = 100  # events, 1 and up: kept without a history, to plot the end
 
 
 TUNING = Tuning()
