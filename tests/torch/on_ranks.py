@@ -27,7 +27,7 @@ SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0
 GIVEN = {
     "auto": {"tol": 1e-6},
     "agd-auto": {"tol": 1e-6},
-    **dict.fromkeys(("sgd+nc", "psgd"), SAMPLED),
+    **dict.fromkeys(("sgd+nc", "psgd", "neon2-online", "spider+", "sharp-sgd"), SAMPLED),
     **dict.fromkeys(("pgd", "pagd", "pgd+nc", "ancgd", "neon", "neon+"), DECREASE),
 }
 

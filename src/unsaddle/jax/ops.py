@@ -183,8 +183,8 @@ class JaxOps:
         spread = jnp.max(jnp.abs(alone)) + 2 * jnp.max(jnp.abs(beside))
         value = _lowest(diagonal, offdiagonal, count, spread)
         vector = _inverse_iteration(diagonal, offdiagonal, count, value, spread)
-        coupled = 2 * jnp.sum((beside * vector)[:-1] * vector[1:])
-        value = jnp.sum(alone * vector * vector) + coupled  # to the last digit
+        square, coupled = vector * vector, 2 * jnp.sum((beside * vector)[:-1] * vector[1:])
+        value = (jnp.sum(alone * square) + coupled) / jnp.sum(square)  # to the last digit
         finite = jnp.isfinite(spread)  # else these are numbers that mean nothing
         return jnp.where(finite, value, jnp.nan), jnp.where(finite, vector, jnp.nan)
 
