@@ -45,6 +45,9 @@ def room(n: int, itemsize: int, max_memory: float) -> Room:
         ValueError: If the bytes are too few for any run.
     """
     each, usual = n * itemsize, max(TUNING.most, TUNING.numbers // n)
+    used = TUNING.others + 2 * pairs_for(n) + min(basis.TUNING.vectors, n + 1)
+    if not max_memory and used * each <= TUNING.small:
+        return Room(pairs_for(n), basis.TUNING.vectors)
     given = max_memory or usual * each
     if not max_memory and given > TUNING.small:
         given = min(given, TUNING.free * free_memory())

@@ -136,13 +136,14 @@ class Run(Session[Vector]):
                 self._descend(self.descend)
             if (query := self.ask()) is None:
                 return
-            if query.phase >= BEGIN or self._searching:
+            point, needs, here, code, searches, _, _, _, along = query
+            if code >= BEGIN or self._searching:
                 self._notice(query)
-            needs, here, along = query.needs, query.at_iterate, query.along
-            point = query.point.copy() if here or along is not None else query.point
+            if here or along is not None:
+                point = point.copy()
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
-            if query.searches:
+            if searches:
                 self.begun, self.begun_products = oracle.gradients, oracle.products.count
             self.interruptible = True
             if self.interrupted:
@@ -159,7 +160,7 @@ class Run(Session[Vector]):
                 self.iterate = new(Seen, (point, value, gradient, norm))
             if value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
-            self.codes.append(query.phase)
+            self.codes.append(code)
             self.values.append(nan if value is None else value if isfinite(value) else inf)
             self.norms.append(norm)
             if self.path is not None:

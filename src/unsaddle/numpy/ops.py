@@ -106,6 +106,8 @@ class NumpyOps(EagerOps):
 
     def inner_products(self, block: Block, count: int, x: Vector) -> Row:
         """Inner products of x with the first vectors of a block, zero in the other places."""
+        if count >= len(block):
+            return block.dot(x)
         products = np.zeros(len(block), x.dtype)
         np.dot(block[:count], x, products[:count])
         return products
