@@ -52,7 +52,7 @@ class Operations(Protocol[V]):
         ...
 
     def switch(self, condition: Scalar, x: Any, y: Any) -> Any:
-        """x where the condition holds, else y, both vectors or records of scalars; consumes them."""
+        """x where the condition holds, else y; vectors, or records of scalars; consumes both."""
         ...
 
     def where(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:

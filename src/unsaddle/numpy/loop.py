@@ -155,11 +155,14 @@ class Run(Session[Vector]):
                 if self.callback is not None:
                     gradient = gradient.copy()  # the callback may call jac, which may reuse it
                 norm = known.lend(gradient)
-            self.tell(value, gradient)
             if here:
                 self.iterate = new(Seen, (point, value, gradient, norm))
             if value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
+                if self.iterate.value is not None:  # and is higher: it is of no use any more
+                    self.iterate = self.lowest
+            del point, query  # so that there is room for what a kernel makes
+            self.tell(value, gradient)
             self.codes.append(code)
             self.values.append(nan if value is None else value if isfinite(value) else inf)
             self.norms.append(norm)

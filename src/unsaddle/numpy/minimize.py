@@ -31,6 +31,7 @@ from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
+from unsaddle.numpy.shared import shared
 from unsaddle.numpy.starts import Around, Starts, from_many
 from unsaddle.numpy.workers import Workers, count_of
 
@@ -147,22 +148,22 @@ def minimize(
     if box is not None:
         _with_bounds(method, descent)
         start, solver = moved_in(box, start), BOUNDED
-    parameters = parameters_of(
-        method, start.size, given, minimize, ELSEWHERE, itemsize=start.itemsize
-    )
+    sizes = {"itemsize": start.itemsize, "shared": True}
+    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
     parameters = parameters._replace(products=bool(oracle.products))
     if oracle.noise and not oracle.products:
         parameters = _noisy(parameters, oracle.noise)
-    begun = solver.start(ops, parameters, start, seed)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
+    begun = shared(solver.start(ops, parameters, start, seed))
     run = (
         Run(solver, parameters, begun, oracle, call, descend)
         if box is None
         else BoxRun(solver, parameters, begun, oracle, box, call)
     )
+    del begun  # its vectors are let go as the run replaces them
     run.remember(history)
     if state is not None:
         resume(run, method, state)

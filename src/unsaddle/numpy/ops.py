@@ -24,6 +24,7 @@ def _blas(name: str) -> dict[int, Callable[..., Any]]:
 
 _AXPY, _SCAL, _DOT, _GEMV = _blas("axpy"), _blas("scal"), _blas("dot"), _blas("gemv")
 IN_PLACE = 0, 1, 0, 1, 0, 1  # of gemv: offsets and increments, not transposed, into y
+AT_ONCE = 2**14  # numbers that are drawn at once: so few take no memory to speak of
 _ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
 _TINY = {8: 2.0**-1022, 4: 2.0**-126}
 
@@ -65,7 +66,11 @@ class NumpyOps(EagerOps):
 
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
-        return _stream(seed, episode, 0).standard_normal(like.shape).astype(like.dtype, copy=False)
+        stream, drawn = _stream(seed, episode, 0), np.empty_like(like, subok=False)
+        for first in range(0, drawn.size, AT_ONCE):  # float64 numbers, whatever like is of
+            part = drawn[first : first + AT_ONCE]
+            part[:] = stream.standard_normal(len(part))
+        return drawn
 
     def uniform(self, like: Vector, seed: int, episode: int) -> float:
         """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
