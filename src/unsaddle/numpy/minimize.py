@@ -14,7 +14,7 @@ from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
-from unsaddle.methods.checks import whole, yes_or_no
+from unsaddle.methods.checks import number, shown, whole, yes_or_no
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
 from unsaddle.numpy import differences
@@ -50,6 +50,7 @@ def minimize(
     seed: int = 0,
     max_gradients: int | None = None,
     max_seconds: float | None = None,
+    certificate_budget: float | None = None,
     disp: Any = False,
     history: bool = True,
     bounds: Any = None,
@@ -80,6 +81,10 @@ def minimize(
         seed: All randomness is a function of it.
         max_gradients: The run stops before it takes more gradients and products than this.
         max_seconds: The run stops at the first query after so many seconds.
+        certificate_budget: Share of the run's gradients, between 0 and 1, that a search for the
+            certificate may take: it then claims the least curvature_tol that it has shown by then,
+            and goes on only until it has shown one at all. Without end if not given. For "auto"
+            only.
         disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
             anew; or the stream to show it on, without how it ended.
         history: Whether to keep every query in ``result.history``: 18 bytes each. A run of many
@@ -121,7 +126,7 @@ def minimize(
     hessp = products_of(hess) if hessp is None else hessp
     words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
     words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
-    words |= {"history": history}
+    words |= {"history": history, "certificate_budget": certificate_budget}
     if starts is not None:
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
@@ -165,6 +170,7 @@ def minimize(
     )
     del begun  # its vectors are let go as the run replaces them
     run.remember(history)
+    run.certificate_budget = _share(certificate_budget, method, descent)
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
@@ -210,6 +216,23 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
     if "unit" in descent._fields:
         descent = descent._replace(unit=escape.unit)
     return parameters._replace(descent=descent, escape=escape, proof=proof)
+
+
+def _share(certificate_budget: float | None, method: str, descent: Any) -> float:
+    """Check the share of the run that a search may take; infinite if it may take any."""
+    if certificate_budget is None:
+        return inf
+    if not 0 < number(certificate_budget) < 1:
+        raise ValueError(
+            "certificate_budget must be a share between 0 and 1, such as 0.25, or None, got "
+            f"{shown(certificate_budget)}"
+        )
+    if method != "auto" or descent is not None:
+        raise ValueError(
+            "certificate_budget goes with method 'auto' and its own descent: leave it out, "
+            "or pass the curvature_tol that will do"
+        )
+    return number(certificate_budget)
 
 
 def _with_bounds(method: str, descent: Any) -> None:
