@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,15 @@ from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
 
 Row = NDArray[np.floating]
 T = TypeVar("T")
-_GEMV = {8: blas.dgemv, 4: blas.sgemv}  # by the bytes that a number takes
+
+
+def blas_of(name: str) -> dict[int, Callable[..., Any]]:
+    """Give a routine of BLAS by the bytes that a number takes."""
+    (double,), (single,) = (blas.get_blas_funcs((name,), dtype=char) for char in "df")
+    return {8: double, 4: single}
+
+
+GEMV = blas_of("gemv")
 AS_IT_IS = 0, 1, 0, 1  # of gemv: offsets and increments
 
 
@@ -42,7 +50,7 @@ class EagerOps:
 
     def product(self, a: float, square: Row, row: Row, b: float, plus: Row) -> Row:
         """a M row + b plus, in one call of BLAS, which has matrices by columns."""
-        gemv, by_rows = _GEMV[row.itemsize], square.flags.c_contiguous
+        gemv, by_rows = GEMV[row.itemsize], square.flags.c_contiguous
         return gemv(a, square.T if by_rows else square, row, b, plus, *AS_IT_IS, by_rows)
 
     def set_lines(self, square: Row, i: int, row: Row | float, j: int, column: Row) -> Row:
