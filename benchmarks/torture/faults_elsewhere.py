@@ -28,7 +28,9 @@ Trouble = Callable[[int], str]  # of the number of a call: the kind of fault, or
 
 def trials(seed: int) -> Iterator[Trial]:
     """Give a trial for every optimiser, kind of fault and call."""
-    runs = {f"torch.{front.OPTIMISERS[name].__name__}": partial(_trained, name) for name in OWN}
+    runs: dict[str, Any] = {
+        f"torch.{front.OPTIMISERS[name].__name__}": partial(_trained, name) for name in OWN
+    }
     runs["torch.Escape"] = partial(_trained, "Escape")
     runs["ase.Minimum"] = _relaxed
     for row, run in runs.items():
