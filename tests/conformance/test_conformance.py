@@ -13,6 +13,7 @@ import pytest
 from tests.conformance.backends import run_numpy, run_numpy_sampled
 from tests.conformance.on_jax import run_jax, run_jax_sampled, run_optax, run_optax_sampled
 from tests.conformance.on_torch import run_torch, run_torch_sampled
+from tests.often import most_at_night
 from unsaddle import landscapes, minimize
 from unsaddle.core.kernel import give_up
 from unsaddle.core.phases import PROOF, name_of
@@ -101,10 +102,8 @@ def tilted_start(f):
 
 def tried(methods):
     """All of methods x landscapes x backends, at night what would be compiled for little."""
-    return [
-        pytest.param(*each, marks=() if often(*each) else pytest.mark.nightly)
-        for each in product(methods, LANDSCAPES, BACKENDS)
-    ]
+    cases = [*product(methods, LANDSCAPES, BACKENDS)]
+    return most_at_night([each for each in cases if often(*each)], cases)
 
 
 def often(method, landscape, backend):

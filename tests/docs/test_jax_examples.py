@@ -4,12 +4,12 @@ import pytest
 
 from benchmarks.escapes.race_jax import RUNNERS, many, run
 from tests.docs.test_backend_docs import PROBLEMS, built, leave_where_others_stay
+from tests.often import most_at_night
 
 OFTEN = "matrix_factorisation"  # the others at night, as they are tried on torch
-EACH = [it if it == OFTEN else pytest.param(it, marks=pytest.mark.nightly) for it in PROBLEMS]
 
 
-@pytest.mark.parametrize("problem", EACH)
+@pytest.mark.parametrize("problem", most_at_night([OFTEN], PROBLEMS))
 def test_an_example(problem):
     """``escape(optax.adam)`` and ``ancgd`` certify a minimum; sgd and adam end where they began."""
     names = [*RUNNERS]
