@@ -2,8 +2,8 @@
 
 Noise differs between the backends here, as it does for users; the outcome may not. The cases are
 members of one family of functions, so that JAX compiles a method once for all of them. In every
-run that is done through optax, for one method of each kind; ``test_conformance.py`` compiles every
-method through ``minimize``, which has the same phases. All of it is tried every night:
+run that is done through optax for one method of each kind, as ``test_conformance.py`` compiles all
+of them. All of it is tried every night:
 
     f(x) = sum_i curvature_i x_i^2/2 + quartic_i x_i^4/4.
 """
@@ -56,7 +56,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # a new method joins here
     "adancg": {},
     "fastcubic": {},
 }
-KINDS = ("auto", "agd-auto", "pgd", "ancgd", "neon+", "fastcubic")
+KINDS = ("auto", "pgd", "ancgd", "fastcubic")  # those of a kind end alike
 DECEIVED = {  # what makes a method's own test pass at a saddle, and how its run then ends
     "pgd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),
     "pagd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),

@@ -16,6 +16,7 @@ def test_an_example(problem):
     leave_where_others_stay(run, built(problem), names[:2], names[2:])
 
 
+@pytest.mark.nightly  # tests/jax/test_jax.py has many seeds of a smaller problem
 def test_many_seeds():
     problem = built(OFTEN)
     runs = many(problem, 16)
