@@ -108,7 +108,7 @@ def tried(methods):
 
 
 def often(method, landscape, backend):
-    """Say whether a case is tried in every run: a method through one door, each kind of it by both."""
+    """Say whether a case is tried in every run: a method by one door, each kind of it by both."""
     own = "rippled" if method in MEASURES else "quartic"
     door = "optax" if method in SAMPLED else "jax"
     return backend == "torch" or (landscape == own and (backend == door or method in KINDS))
