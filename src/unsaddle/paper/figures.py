@@ -55,8 +55,9 @@ def quartic_descent() -> Figure:
             (0.05,),
         ),
         note="The line search is the one reading under which NC-finding's half holds: a single "
-        "step would have to be between about 1.75 and 2.2 long, where the theory's, |lambda|/(4 rho) "
-        f"with rho = {rho:g}, is {own:.3f} and a descent follows. Perturbed on the circle instead of the disc, PGD does twice as well.",
+        "step would have to be between about 1.75 and 2.2 long, where the theory's, |lambda|/(4 "
+        f"rho) with rho = {rho:g}, is {own:.3f} and a descent follows. Perturbed on the circle "
+        "instead of the disc, PGD does twice as well.",
     )
 
 

@@ -47,8 +47,8 @@ def radius(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         f"90 gradients for each of {m:,} samples: 30 of NC-finding, a step of length s along its "
         "direction and 60 of descent, against 90 of PGD from a ball of the same radius. The larger "
         "step along the direction is essential: at s = 0.1 NC-finding is far behind PGD, which has "
-        "60 steps more to grow; from s = 0.25 it is far ahead. The theory's length, |lambda|/(4 rho) "
-        f"with rho = {f.hessian_lipschitz:g}, is {jump(f):.3f}.",
+        "60 steps more to grow; from s = 0.25 it is far ahead. The theory's length, |lambda|/(4 "
+        f"rho) with rho = {f.hessian_lipschitz:g}, is {jump(f):.3f}.",
         picture, "Share of samples with a decrease of at most 0.9, against the common radius",
         ("s = r", *(f"{name}: decrease <= 0.9" for name in names)), rows,
     )  # fmt: skip
