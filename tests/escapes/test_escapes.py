@@ -75,11 +75,12 @@ each_pair = pytest.mark.parametrize(
 )
 
 
-def solve(method, f, x0, tol, known, seed, callback=None):
+def solve(method, f, x0, tol, known, seed, callback=None, products=False):
     return minimize(
         f.value,
         x0,
         jac=f.gradient,
+        hessp=(lambda x, p: f.hessian(x) @ p) if products else None,
         method=method,
         decrease_available=float(f.value(f.saddles[0])) - f.infimum,
         seed=seed,
@@ -91,14 +92,15 @@ def solve(method, f, x0, tol, known, seed, callback=None):
     )
 
 
-def arrives(method, name, seeds):
+def arrives(method, name, seeds, products=False):
     """Check that runs from the saddle end in a point with a true certificate."""
     f, (tol, known) = landscapes.LANDSCAPES[name](), CASES[name]
     saddle = f.saddles[0]
     for seed in seeds:
-        result = solve(method, f, saddle, tol, known, seed)
+        result = solve(method, f, saddle, tol, known, seed, products=products)
         assert result.success, result.message
         assert result.outcome is Outcome.CERTIFIED
+        assert result.certificate.exact == products
         assert np.linalg.norm(f.gradient(result.x)) <= tol
         assert f.value(result.x) < f.value(saddle)
         gamma = result.certificate.curvature_tol
@@ -115,6 +117,13 @@ def test_from_the_exact_saddle_to_a_certified_point(method, name):
 @each_pair
 def test_from_the_exact_saddle_to_a_certified_point_with_other_seeds(method, name):
     arrives(method, name, range(SEEDS[method, name], 20))
+
+
+@pytest.mark.nightly
+@each_landscape
+@pytest.mark.parametrize("method", [it for it in METHODS if "product" in METHODS[it].oracle])
+def test_with_exact_products_too(method, name):
+    arrives(method, name, range(20), products=True)
 
 
 @pytest.mark.slow
