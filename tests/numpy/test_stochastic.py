@@ -18,6 +18,7 @@ from tests.noisy import (
     solve,
     watched,
 )
+from tests.often import most_at_night
 from unsaddle import FiniteSum, Outcome, load, minimize_stochastic, save
 
 # ---------------------------------------------------------------------------- what it finds
@@ -40,7 +41,7 @@ def test_from_a_saddle_to_a_certified_minimum(method, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.1, 0.5])
+@pytest.mark.parametrize("sigma", most_at_night([0.5], [0.1, 0.5]))
 def test_whole_runs_on_finite_sums_whose_hessians_differ(sigma):
     """All of 8 runs end certified, and rightly; a method that fails one in four would not (.1)."""
     curvatures = np.append(-0.3, np.linspace(-0.1, 1, 19))
