@@ -111,9 +111,7 @@ def theirs(problem: Problem, method: str, seconds: float) -> Run:
     spent = time.process_time() - oracle.began
     norm = float(np.linalg.norm(problem.gradient(x))) if x.size else math.nan
     first = oracle.first
-    return Run(
-        problem.name, problem.n, method, outcome, norm, first, oracle.gradients, None, spent
-    )
+    return Run(problem.name, problem.n, method, outcome, norm, first, oracle.gradients, None, spent)
 
 
 def main() -> None:
