@@ -134,11 +134,11 @@ def main() -> int:
     if given.work:
         work(given.work, given.seed, given.share, given.part, given.parts, given.after)
         return 0
-    known = json.loads(Path(RESULTS).read_text()) if Path(RESULTS).exists() else {}
+    found: dict[str, Any] = {}
     for name in given.names:
         began, spent = time.time(), _processor()
         rows = run(name, given.seed, given.share, given.parts)
-        known[name] = {
+        found[name] = {
             "seconds": round(time.time() - began),
             "processor": round(_processor() - spent), "seed": given.seed, "share": given.share,
             "rows": [row.kept() for row in rows.values()],
@@ -147,10 +147,14 @@ def main() -> int:
             print(f"{name}/{row.line()}", flush=True)
             for trial, wrong in row.failures[:5]:
                 print(f"    --replay '{name}/{row.name}/{trial}': {wrong.splitlines()[-1]}")
-    if given.write:
+    if given.write:  # beside what other ordeals have given, which may be run at the same time
+        known = {
+            **(json.loads(Path(RESULTS).read_text()) if Path(RESULTS).exists() else {}),
+            **found,
+        }
         Path(RESULTS).write_text(json.dumps(known, indent=1) + "\n")
         Path(PAGE).write_text(page(known))
-    return int(any(row["failures"] for it in known.values() for row in it["rows"]))
+    return int(any(row["failures"] for it in found.values() for row in it["rows"]))
 
 
 if __name__ == "__main__":
