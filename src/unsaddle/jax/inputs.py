@@ -57,7 +57,7 @@ def _kind(leaf: Any, name: str) -> Any:
         kind = jnp.result_type(leaf) if known else None
         if kind is not None and _counts(kind):
             return kind
-    raise TypeError(f"{name} must be a tree of numbers that JAX has, got {checks.shown(leaf)}")
+    raise TypeError(f"{name} must be a tree of numbers, got {checks.shown(leaf)}")
 
 
 def _counts(kind: Any) -> bool:
