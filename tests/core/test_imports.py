@@ -10,11 +10,12 @@ import pytest
 
 HOUSE = Path(__file__).parents[2] / "src" / "unsaddle"
 METHODS = {"core", "descents", "escapes", "methods", "messages"}
-BACKEND = METHODS | {"certificate"}  # and never another backend
+BACKEND = METHODS | {"certificate", "style"}  # and never another backend
 FRONT = BACKEND | {"unsaddle", "numpy", "landscapes"}
 MAY_IMPORT = {  # a room, that is a folder or a module of the package: which others
     "core": set(),
     "messages": set(),
+    "style": set(),
     "landscapes": set(),
     "descents": {"core"},
     "escapes": {"core"},

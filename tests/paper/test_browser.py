@@ -27,7 +27,7 @@ def whole(tmp_path_factory):
     """A report with every part, each from two runs' samples, and pictures as PNG only."""
 
     def save(picture, stem):
-        draw.style.save(picture, Path(f"{stem}.png"))
+        draw.style.save(picture, Path(f"{stem}.png"), draw.DPI)
 
     folder = tmp_path_factory.mktemp("whole")
     with few(600) as patch:
@@ -53,7 +53,7 @@ function look(picture) {  // loaded, inside of the page (or of what scrolls in i
 addEventListener("load", () => {
   seen.folded = document.querySelectorAll("details[open]").length;
   seen.first = document.querySelector("img").getBoundingClientRect().bottom;
-  document.querySelectorAll("section > details:not(.claim)").forEach(each => { each.open = true; });
+  document.querySelectorAll("section > details").forEach(each => { each.open = true; });
   seen.wide = document.documentElement.scrollWidth - innerWidth;
   seen.width = innerWidth;
   seen.colour = getComputedStyle(document.body).backgroundColor;

@@ -17,6 +17,7 @@ from unsaddle.paper.experiment import Arm, Panel
 plt = style.begin()
 COLOURS = {"ours": style.OURS, "theirs": style.THEIRS}
 PALETTE = style.PALETTE
+DPI = 144  # of the report's pictures, which are many
 WINDOWS = {  # landscape -> the sides of its contour plot; h has none
     "quartic": (-3.2, 3.2, -1.6, 1.6),
     "cubic": (-1.8, 1.8, -1.8, 1.8),
@@ -150,4 +151,4 @@ def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Pictur
 def save(picture: Picture, stem: Any) -> None:
     """Write a picture as PDF, and as PNG, light and dark."""
     picture.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
-    style.save(picture, Path(f"{stem}.png"))
+    style.save(picture, Path(f"{stem}.png"), DPI)

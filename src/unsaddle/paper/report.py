@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment
 
-from unsaddle import __version__
+from unsaddle import __version__, style
 from unsaddle.paper import draw
 from unsaddle.paper.claims import CAPTION, FAILS, HOLDS, INTRODUCTION, ONLY, SAMPLES
 from unsaddle.paper.experiment import RUN
@@ -112,7 +112,7 @@ def _short(value: float, digits: int) -> str:
 
 def _width(png: bytes) -> int:
     """Give the pixels of a page that a picture is wide, so that its type is as large as any."""
-    return struct.unpack(">II", png[16:24])[0] // 2
+    return struct.unpack(">II", png[16:24])[0] * style.PIXELS // draw.DPI
 
 
 def _wide(png: bytes) -> bool:

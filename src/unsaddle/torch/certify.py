@@ -1,6 +1,7 @@
 """``certify``: one search where the parameters are."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
@@ -11,6 +12,7 @@ from unsaddle.core.records import leaves
 from unsaddle.messages import CLOCKS, SEARCHED, knowing
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
+from unsaddle.torch.closures import asked_twice
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
@@ -90,6 +92,7 @@ def certify(
     session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
     run = _run(seed, limit, parameters)
+    checked = partial(asked_twice, closure, at, gradient_noise is not None)
     try:
         while (query := session.ask()) is not None and gradients + products < limit:
             if query.along is not None:
@@ -97,9 +100,10 @@ def certify(
                 session.tell(gradient=product(hessp, session, query))
                 products += 1
                 continue
+            ask = closure if gradients or ranks.several else checked
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
-            session.tell(gradient=_gradient(closure, at, ranks, same))
+            session.tell(gradient=_gradient(ask, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
