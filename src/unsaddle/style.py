@@ -5,8 +5,9 @@ once, in the light colours of ``DARK``; ``save`` writes it, and again with each 
 matplotlib is imported when something is drawn, and not before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 OURS, SECOND = "#0072b2", "#56b4e9"  # unsaddle, or the paper's method; another line of the same
@@ -62,32 +63,47 @@ def headline(figure: Any, words: str) -> None:
 
 
 def name_ends(
-    axes: Any, ends: Mapping[str, tuple[float, str]], gap: float = 0.06, bold: Iterable[str] = ()
-) -> None:
-    """Write names to the right of the axes, each as high as its line ends, none over another.
+    axes: Any, ends: Mapping[str, tuple[float, str]], x: float | None = None, gap: float = 0.06,
+    bold: Iterable[str] = (),
+) -> None:  # fmt: skip
+    """Write names to the right of lines, each as high as its line ends, none over another.
 
     Args:
         axes: The axes, with their limits and scales set.
         ends: The value at which each line ends, and its colour.
+        x: Where the lines end; at the right of the axes if not given.
         gap: The least distance of two names, as a share of the axes' height.
         bold: The names to set in bold.
     """
+    left, right = axes.get_xlim()
     place = (axes.transData + axes.transAxes.inverted()).transform
-    left = axes.get_xlim()[0]
-    heights = {name: float(place((left, end))[1]) for name, (end, _) in ends.items()}
-    order = sorted(ends, key=lambda name: heights[name])
-    spread: list[float] = []
-    for name in order:
-        spread.append(max(heights[name], spread[-1] + gap if spread else 0.0))
-    over = max(0.0, spread[-1] - 1.0)
-    for place_, name in zip(reversed(range(len(order))), reversed(order), strict=True):
-        above = spread[place_ + 1] - gap if place_ + 1 < len(order) else 1.0
-        spread[place_] = min(spread[place_], above) if over else spread[place_]
+    order = sorted(ends, key=lambda name: ends[name][0])
+    heights = apart([float(place((left, ends[name][0]))[1]) for name in order], gap)
+    beside = float(place((right if x is None else x, axes.get_ylim()[0]))[0])
+    for name, height in zip(order, heights, strict=True):
         axes.annotate(
-            name, (1.0, spread[place_]), (6, 0), xycoords="axes fraction",
-            textcoords="offset points", va="center", fontsize=8.5, color=ends[name][1],
-            fontweight="bold" if name in bold else "normal", annotation_clip=False,
+            name, (beside, height), (6, 0), xycoords="axes fraction", textcoords="offset points",
+            va="center", fontsize=8.5, color=ends[name][1], annotation_clip=False,
+            fontweight="bold" if name in bold else "normal",
         )  # fmt: skip
+
+
+def apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Move ascending heights as little as keeps them this far apart, each cluster about its mean.
+
+    What is left of each after ``gap`` times its place is made ascending by pooling (isotonic
+    regression).
+
+    Returns:
+        The heights, ascending.
+    """
+    pools: list[list[float]] = []
+    for place, height in enumerate(heights):
+        pools.append([height - place * gap])
+        while len(pools) > 1 and mean(pools[-2]) > mean(pools[-1]):
+            pools[-2:] = [pools[-2] + pools[-1]]
+    level = [mean(pool) for pool in pools for _ in pool]
+    return [each + place * gap for place, each in enumerate(level)]
 
 
 def save(figure: Any, path: Path, dpi: int = 2 * PIXELS) -> None:
