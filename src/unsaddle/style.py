@@ -1,6 +1,6 @@
 """One style for all pictures: what a colour means, one size of type, and a dark twin of each.
 
-The hues are those of Okabe and Ito, which colour-blind readers can tell apart. A picture is drawn
+The hues are those of Okabe and Ito, which all readers can tell apart. A picture is drawn
 once, in the light colours of ``DARK``; ``save`` writes it, and again with each colour's dark twin.
 matplotlib is imported when something is drawn, and not before.
 """
@@ -117,7 +117,9 @@ def save(figure: Any, path: Path, dpi: int = 2 * PIXELS) -> None:
 
 def darken(figure: Any) -> None:
     """Change each colour of a picture, drawn before, to its dark twin."""
-    for artist in figure.findobj():
+    found = figure.findobj()
+    arrows = [it.arrow_patch for it in found if getattr(it, "arrow_patch", None) is not None]
+    for artist in (*found, *arrows):
         for name in COLOURED:
             get, put = (getattr(artist, f"{verb}_{name}", None) for verb in ("get", "set"))
             if get and put and (changed := twin(get())) is not None:
