@@ -68,7 +68,7 @@ def test_dropout(door):
 def test_dropout_before_a_certificate():
     fit = Fit("dropout")
     with pytest.warns(UserWarning, match=UNLIKE):
-        front.certify(fit, fit.net.parameters(), max_gradients=20)
+        front.certify(fit, fit.net.parameters())
 
 
 def test_noise_that_is_declared_is_no_surprise():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from math import inf
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
@@ -12,7 +13,7 @@ from unsaddle.core.records import leaves
 from unsaddle.messages import CLOCKS, SEARCHED, knowing
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
-from unsaddle.torch.closures import asked_twice
+from unsaddle.torch.closures import asked_twice, clearing
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
@@ -92,7 +93,7 @@ def certify(
     session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
     run = _run(seed, limit, parameters)
-    checked = partial(asked_twice, closure, at, gradient_noise is not None)
+    clears = partial(clearing, closure, at)
     try:
         while (query := session.ask()) is not None and gradients + products < limit:
             if query.along is not None:
@@ -100,7 +101,7 @@ def certify(
                 session.tell(gradient=product(hessp, session, query))
                 products += 1
                 continue
-            ask = closure if gradients or ranks.several else checked
+            ask = clears if gradients == 1 and not ranks.several else closure
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
             session.tell(gradient=_gradient(ask, at, ranks, same))
@@ -108,6 +109,9 @@ def certify(
     finally:
         session.settle()
     shown = certificate(session.claim(gradients, products))
+    if shown.holds is None and limit == inf and gradient_noise is None and not ranks.several:
+        with torch.enable_grad():
+            asked_twice(closure, at)  # why is it undecided?
     log.info("%s", shown)
     return shown
 

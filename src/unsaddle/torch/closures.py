@@ -21,7 +21,7 @@ UNLIKE = (
 )
 
 
-def asked_twice(closure: Callable[[], Any], params: Vector, noisy: bool) -> Any:
+def asked_twice(closure: Callable[[], Any], params: Vector, noisy: bool = False) -> Any:
     """Call a closure twice at the same parameters, and say what is wrong if its answers differ.
 
     Before the second call every gradient is made one: a closure that does not clear them adds to
