@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hatchling.metadata.plugin.interface import MetadataHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface  # type: ignore[import]
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)\s]+)\)")
 PICTURE = re.compile(r'<picture>.*?<img src="([^"]*)".*?alt="([^"]*)">\s*</picture>', re.S)

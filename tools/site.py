@@ -7,15 +7,19 @@ leads into the repository where mkdocs.yml names one as ``repo_url``. A picture 
 shown as light or dark as the page is, as wide as its type has the size of the page's.
 """
 
+import json
 import re
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from unsaddle.paper.report import from_record, write_report
+
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+DOCS, REPORT = ROOT / "docs", ROOT / "report"
 ROOTED = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -32,6 +36,20 @@ def on_files(files: Files, config: Any) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=led(text, ROOT, config.repo_url)))
     return files
+
+
+def on_post_build(config: Any) -> None:
+    """Put the report beside the pages: that of ``make reproduce``, if there is one.
+
+    Else it is made of docs/claims.json, which has all claims and tables, and no pictures.
+    """
+    target = Path(config.site_dir) / "report"
+    if (REPORT / "index.html").is_file():
+        shutil.copytree(REPORT, target, dirs_exist_ok=True)
+    else:
+        record = json.loads((DOCS / "claims.json").read_text(encoding="utf-8"))
+        write_report(from_record(record), target, record["seed"])
+        shutil.copy(DOCS / "claims.json", target)
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:

@@ -31,6 +31,7 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
     tables = {name: [result["header"], *result["rows"]] for name, result in results.items()
               if "rows" in result}  # fmt: skip
     record = {"seed": seed, "run": RUN, "claims": claims, "tables": tables}
+    (output / "figures").mkdir(parents=True, exist_ok=True)
     races = [claim for claim in claims if claim["kind"] == INTRODUCTION]
     carrying = [draw.races(races, output / "figures" / CARRYING)] if races else []
     shown = [picture for result in results.values() for picture in result["pictures"]]
@@ -63,6 +64,20 @@ def write_report(results: dict[str, dict[str, Any]], output: Path, seed: int) ->
         for name in texts:
             os.replace(Path(scratch, name), output / name)
     return output / "index.html"
+
+
+def from_record(record: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give the results of ``claims.json``: claims and tables, without texts and pictures."""
+    results: dict[str, dict[str, Any]] = {}
+    for claim in record["claims"]:
+        results.setdefault(claim["id"].partition(".")[0], _bare())["claims"].append(claim)
+    for name, (header, *rows) in record["tables"].items():
+        results.setdefault(name, _bare()).update(header=header, rows=rows)
+    return {name: {"title": name, **each} for name, each in results.items()}
+
+
+def _bare() -> dict[str, Any]:
+    return {"text": "", "claims": [], "pictures": [], "tables": []}
 
 
 def verdict(claims: Claims) -> dict[str, str]:
