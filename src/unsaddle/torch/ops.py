@@ -239,8 +239,8 @@ def _zeros(like: torch.Tensor, count: int) -> torch.Tensor:
     size = like.numel()
     padded = count, -(-size // TUNING.aligned) * TUNING.aligned
     if like.device.type == "cpu":
-        room = torch.from_numpy(np.zeros((padded[0], padded[1] * like.itemsize), np.uint8))
-        room = room.view(like.dtype)
+        room = torch.from_numpy(np.zeros(padded[0] * padded[1] * like.itemsize, np.uint8))
+        room = room.view(like.dtype).view(padded)
     else:
         room = like.new_zeros(padded)
     return room[:, :size].view(count, *like.shape)
