@@ -9,9 +9,10 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
 import unsaddle.torch as front
+from benchmarks.machines.problem import Net, count, escape, rank, spread
 from tests.torch import on_meshes, on_ranks
-from tests.torch.on_meshes import ended, spread
-from tests.torch.on_ranks import Net, closure_of, count, data, error_of, rank, train
+from tests.torch.on_meshes import ended
+from tests.torch.on_ranks import closure_of, data, error_of, train
 
 DIES = 16  # queries after which a rank is killed; the last checkpoint is of the twelfth
 EVERY = 4  # queries, after which there is a checkpoint
@@ -86,7 +87,7 @@ def bad_input(place=lambda net: net):
     step("nan", change=one_nan)
     if place is not spread:  # its parts differ, as they should
         step("moved", change=moved)
-        step("drifting", on_ranks.escape, change=drifting, tol=1e-2)
+        step("drifting", escape, change=drifting, tol=1e-2)
     net = place(Net())
     opt = front.Auto(net.parameters())
     closure = closure_of(opt, net, data())

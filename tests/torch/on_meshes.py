@@ -1,7 +1,6 @@
 """What processes with sharded parameters do in the tests; they are started as in ``on_ranks``."""
 
 import torch
-import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -13,16 +12,11 @@ from torch.distributed.tensor.parallel import (
 )
 
 import unsaddle.torch as front
+from benchmarks.machines.problem import TO_END, Net, count, escape, makers, spread
 from tests.torch import on_ranks
-from tests.torch.on_ranks import Net, closure_of, count, data, makers, train
-from unsaddle.core.phases import BEGIN, name_of
+from tests.torch.on_ranks import closure_of, data, train
 
 SAVED = ("auto", "agd-auto", "Escape(Adam)")
-
-
-def spread(net):
-    """FSDP2 over all ranks: tensors of 5, 7 and 3 rows, of which some ranks have none."""
-    return fully_shard(net, mesh=init_device_mesh("cpu", (count(),)))
 
 
 def whole_of(params):
@@ -36,7 +30,7 @@ def ended(opt, net, found):
 
 def every():
     """Give all but torch's LBFGS, which takes no sharded parameters."""
-    adam = {"Escape(Adam)": lambda params: on_ranks.escape(params, torch.optim.Adam)}
+    adam = {"Escape(Adam)": lambda params: escape(params, torch.optim.Adam)}
     return {name: it for name, it in {**makers(), **adam}.items() if "LBFGS" not in name}
 
 
@@ -46,7 +40,7 @@ def sharded_some():
 
 
 def sharded_to_the_end():
-    return sharded(limits=on_ranks.TO_END)
+    return sharded(limits=TO_END)
 
 
 def sharded(names=None, parts=2, limits=on_ranks.SHORT):
@@ -122,6 +116,10 @@ def grid():
     return {**found, "both": tensor_parallel(mesh)}
 
 
+def traffic_some():
+    return traffic(["auto", "pgd+nc"])
+
+
 def saves(queries=25):
     """Save in the middle, and go on."""
     found = {}
@@ -174,47 +172,9 @@ def memory(rows=4096):
     return kept
 
 
-def traffic():
-    """Count what unsaddle adds up over the ranks: calls and numbers of a query, by its kind."""
-    found, log, plain = {}, [], dist.all_reduce
-
-    def counted(tensor, *args, **given):
-        log.append(tensor.numel())
-        return plain(tensor, *args, **given)
-
-    torch.distributed.all_reduce = counted
-    for name, make in every().items():
-        for kind, place in {"sharded": spread, "replicated": lambda net: net}.items():
-            net = place(Net())
-            opt, seen = make(net.parameters()), {}
-            closure = closure_of(opt, net, [data()[0] * 0 + 1.0])  # the same gradients on all ranks
-
-            def between(opt=opt, closure=closure, seen=seen):
-                if log and between.last is not None:
-                    seen.setdefault(between.last, []).append([len(log), sum(log)])
-                log.clear()
-                between.last = "search" if opt.phase in searching(opt) else "descent"
-                return closure()
-
-            between.last = None
-            train(opt, between, 80)
-            log.clear()
-            found[f"{name} {kind}"] = {
-                which: {"most": max(each[1] for each in rows), "calls": max(r[0] for r in rows),
-                        "mean": round(sum(each[1] for each in rows) / len(rows), 1)}
-                for which, rows in seen.items()
-            }  # fmt: skip
-    torch.distributed.all_reduce = plain
-    return found
-
-
-def searching(opt):
-    """Give the names of the phases that belong to escapes and proofs."""
-    return {name_of(code) for code in opt.solver.phases if code >= BEGIN}
-
-
 for task in (
     traffic,
+    traffic_some,
     sharded,
     sharded_some,
     sharded_to_the_end,

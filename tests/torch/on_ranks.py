@@ -16,59 +16,14 @@ import torch
 import torch.distributed as dist
 
 import unsaddle.torch as front
+from benchmarks.machines.problem import TO_END, Net, count, makers, rank
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 40  # seconds: the time-out of a group
 PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
-SHAPES = (5, 3), (7,), (3, 2, 2)
-CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
-DECREASE = {**CONSTANTS, "decrease_available": 2.0}
-SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0.1}
-GIVEN = {
-    "auto": {"tol": 1e-6},
-    "agd-auto": {"tol": 1e-6},
-    **dict.fromkeys(("sgd+nc", "psgd", "neon2-online", "spider+", "sharp-sgd"), SAMPLED),
-    **dict.fromkeys(("pgd", "pagd", "pgd+nc", "ancgd", "neon", "neon+"), DECREASE),
-}
 QUERIES = 60  # of a method that takes many to its end
-TO_END = {  # more than these take to their end
-    "auto": 100, "agd-auto": 200, "pgd+nc": 250, "ancgd": 700, "adancg": 700, "fastcubic": 200,
-    "agd+lanczos": 300, "sharp-sgd": 700, "Escape(SGD)": 400, "Escape(LBFGS)": 400,
-}  # fmt: skip
 LONGEST = {"pagd": 1500, "cdhs": 2000, "sgd+nc": 1500}
 SHORT = {"auto": 100, "Escape(SGD)": 400, "Escape(LBFGS)": 400}
-
-
-def rank():
-    return dist.get_rank() if dist.is_initialized() else 0
-
-
-def count():
-    return dist.get_world_size() if dist.is_initialized() else 1
-
-
-class Net(torch.nn.Module):
-    """sum c z^2/2 + d z^4/4 over all numbers z of three tensors: a saddle along one of them."""
-
-    def __init__(self):
-        super().__init__()
-        self.parts = torch.nn.ParameterList(
-            torch.nn.Parameter(torch.full(shape, 0.3, dtype=torch.float64)) for shape in SHAPES
-        )
-        with torch.no_grad():
-            self.parts[0][0, 0] = 0.0
-
-    def forward(self, data):
-        total = 0.0
-        for part, c in zip(self.parts, curvatures(), strict=True):
-            total = total + (c * part**2 / 2).sum() + (data.mean() * part**4 / 4).sum()
-        return total
-
-
-def curvatures():
-    parts = [torch.linspace(0.5, 2.0, torch.Size(it).numel()).view(it).double() for it in SHAPES]
-    parts[0][0, 0] = -1.0
-    return parts
 
 
 def data(parts=1):
@@ -85,24 +40,6 @@ def closure_of(opt, model, own):
         return loss
 
     return closure
-
-
-def escape(params, inner=torch.optim.SGD, tol=1e-6):
-    return front.Escape(inner(params, lr=0.2), tol=tol, patience=3)
-
-
-def lbfgs(params):
-    never = {"tolerance_grad": 0.0, "tolerance_change": 0.0}  # else it stays where g is 2e-5
-    inner = torch.optim.LBFGS([*params], lr=0.5, max_iter=2, line_search_fn="strong_wolfe", **never)
-    return front.Escape(inner, tol=1e-6, patience=2)
-
-
-def makers():
-    made = {
-        name: lambda params, own=own, name=name: own(params, **GIVEN.get(name, CONSTANTS))
-        for name, own in front.OPTIMISERS.items()
-    }
-    return {**made, "Escape(SGD)": escape, "Escape(LBFGS)": lbfgs}
 
 
 def flat(params):

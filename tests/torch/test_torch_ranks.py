@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 if not torch.distributed.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
+from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
 
 SHARED = "replicated,own_runs:2"
@@ -61,7 +62,7 @@ def test_ranks_are_one_run_to_the_end_of_every_method(tmp_path, ranks, task):
     group = f"{task}:{ranks}"
     there = on_ranks.spawn(tmp_path, group, patience=1500)[group]
     one = on_ranks.TASKS[task](ranks)
-    ends = {**on_ranks.TO_END, **(on_ranks.LONGEST if "last" in task else {})}
+    ends = {**TO_END, **(on_ranks.LONGEST if "last" in task else {})}
     assert all(one[name]["outcome"] or one[name]["holds"] for name in ends)
     near = {} if "last" in task else {"cdhs": 1e-8}
     as_one([each[task] for each in there], one, near)
