@@ -13,6 +13,7 @@ from torch.distributed.tensor.parallel import (
 
 import unsaddle.torch as front
 from benchmarks.machines.problem import TO_END, Net, count, escape, makers, spread
+from benchmarks.machines.traffic import traffic
 from tests.torch import on_ranks
 from tests.torch.on_ranks import closure_of, data, train
 

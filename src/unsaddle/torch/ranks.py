@@ -51,7 +51,7 @@ class Tuning(NamedTuple):
 
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
-    grace: float = 5.0  # seconds, above 0: likewise, if one is silent that may wait itself
+    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
