@@ -9,10 +9,10 @@ import torch.distributed as dist
 import unsaddle.torch as front
 
 SHAPES = (5, 3), (7,), (3, 2, 2)
-CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
+CONSTANTS: dict[str, Any] = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
 DECREASE = {**CONSTANTS, "decrease_available": 2.0}
 SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0.1}
-GIVEN = {
+GIVEN: dict[str, dict[str, Any]] = {
     "auto": {"tol": 1e-6},
     "agd-auto": {"tol": 1e-6},
     **dict.fromkeys(("sgd+nc", "psgd", "neon2-online", "spider+", "sharp-sgd"), SAMPLED),
@@ -77,7 +77,10 @@ def escape(params: Any, inner: Any = torch.optim.SGD, tol: float = 1e-6) -> fron
 
 def lbfgs(params: Any) -> front.Escape:
     """Wrap torch's L-BFGS."""
-    never = {"tolerance_grad": 0.0, "tolerance_change": 0.0}  # else it stays where g is 2e-5
+    never: dict[str, Any] = {
+        "tolerance_grad": 0.0,
+        "tolerance_change": 0.0,
+    }  # else it stays where g is 2e-5
     inner = torch.optim.LBFGS([*params], lr=0.5, max_iter=2, line_search_fn="strong_wolfe", **never)
     return front.Escape(inner, tol=1e-6, patience=2)
 

@@ -1,5 +1,7 @@
 """Sharded parameters: the same run whatever the mesh, and checkpoints that another mesh loads."""
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -88,3 +90,32 @@ def test_noise_is_a_function_of_the_place(monkeypatch):
         monkeypatch.setattr(shards, "CHUNK", 7)
         i, j, k = (slice(a, a + n) for a, n in zip(offset, shape, strict=True))
         assert torch.equal(shards.normal(whole, 3, 7, 11), drawn[i, j, k])
+
+
+def test_a_rank_without_a_part_of_a_tensor_has_empty_vectors():
+    from unsaddle.torch.ops import ops
+
+    none, two = torch.zeros(0, 3, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    block = ops.set_vector(ops.vectors([none, two], 4), 1, [none, two])
+    assert [tuple(part.shape) for part in block] == [(4, 0, 3), (4, 2)]
+    assert [*ops.inner_products(block, 2, [none, two])] == [0, 2, 0, 0]
+
+
+def test_parts_of_fsdp_over_tensor_parallel_layers_are_each_on_one_rank():
+    """FSDP2 calls them strided, which torch does not count among the shards."""
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.placement_types import _StridedShard
+
+    from unsaddle.torch import shards
+
+    strided = _StridedShard(0, split_factor=2)
+    mesh, four = SimpleNamespace(size=lambda k: 2), SimpleNamespace(count=4)
+    for places, times in (
+        ([strided, Shard(0)], 1),
+        ([Shard(0), Replicate()], 2),
+        ([Replicate(), Replicate()], 4),
+    ):
+        assert shards.copies(SimpleNamespace(device_mesh=mesh, placements=places), four) == times
+    moved = shards._behind(strided, 1)
+    assert (moved.dim, moved.split_factor) == (1, 2)
+    assert shards._behind(Shard(0), 1) == Shard(1)

@@ -20,7 +20,7 @@ def found(tmp_path_factory):
 def as_one(ranks, alone, near=None):
     """Every rank found the same, and what one process finds from the mean of their losses.
 
-    Iterates agree to 1e-10, and gammas, which are measured, to 1e-6.
+    Iterates agree to 1e-10, and gammas, which some methods measure by differences, to 1e-4.
     """
     assert all(each == ranks[0] for each in ranks)
     assert ranks[0].keys() == alone.keys()
@@ -31,7 +31,7 @@ def as_one(ranks, alone, near=None):
             assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=most), name
         gammas = [each.pop("gamma") for each in (one, other)]
         if gammas[0] is not None:
-            assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-6), name
+            assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-4), name
         assert other == one, name
 
 

@@ -238,9 +238,9 @@ def _zeros(like: torch.Tensor, count: int) -> torch.Tensor:
     """Stacked zeros, each aligned, that take memory once they are written: few blocks are full."""
     size = like.numel()
     padded = count, -(-size // TUNING.aligned) * TUNING.aligned
-    if like.device.type == "cpu":
-        room = torch.from_numpy(np.zeros(padded[0] * padded[1] * like.itemsize, np.uint8))
-        room = room.view(like.dtype).view(padded)
+    if like.device.type == "cpu" and size:
+        room = torch.from_numpy(np.zeros((padded[0], padded[1] * like.itemsize), np.uint8))
+        room = room.view(like.dtype)
     else:
         room = like.new_zeros(padded)
     return room[:, :size].view(count, *like.shape)
