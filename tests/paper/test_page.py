@@ -126,7 +126,7 @@ LEARNED = {  # how a paragraph begins -> what it is about, and the parameters in
     "There is room": (["growth"], {0.9, 1, -0.01}),
     "As printed": (["table1"], {10_000, 0.1}),
     "A saddle costs": (["table1", "table1.1", "table1.2"], {-1.5, 0.95, 1, -0.5, -1.04}),
-    "The open question": (["applications"], {32, 16}),
+    "The open question": (["applications"], {32, 16, 1e-7}),
 }
 
 
