@@ -15,6 +15,7 @@ from unsaddle import Outcome, minimize  # noqa: E402
 from unsaddle.methods.table import METHODS  # noqa: E402
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "method": "ancgd"}
+GIVEN = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.25}  # exact in float32
 TRACES = []
 
 
@@ -98,7 +99,9 @@ def mixed():
     return {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", most_at_night(["auto", "pgd", "ancgd", "neon2", "fastcubic"], METHODS)
+)
 def test_no_method_returns_to_the_host(method):
     """A whole run is one program: the function stands in it three times, and no host is called.
 
@@ -192,7 +195,7 @@ def test_one_start_is_used_for_all_seeds(many):
     np.testing.assert_array_equal(one.all.x["y"], many.all.x["y"])
 
 
-@pytest.mark.parametrize("method", most_at_night(["anc", "lanczos"], ["anc", "nc", "lanczos"]))
+@pytest.mark.parametrize("method", most_at_night(["lanczos"], ["anc", "nc", "lanczos"]))
 def test_certify_under_vmap(method):
     """A saddle and two minima in one call."""
     points = {"x": jnp.zeros((3, 2)), "y": jnp.array([[0.0], [1.0], [-1.0]])}
@@ -208,9 +211,8 @@ def test_certify_under_vmap(method):
 
 
 def test_certify_with_given_constants_and_a_budget():
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
-    assert front.certify(slope, minimum(), **given).certificate().holds
-    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
+    assert front.certify(slope, minimum(), **GIVEN).certificate().holds
+    short = front.certify(slope, minimum(), max_gradients=5, **GIVEN).certificate()
     assert short.holds is None
     assert short.gradients == 5
     assert short.failure_probability == 1.0
@@ -240,22 +242,20 @@ def test_certify_tells_the_slope_and_why_it_is_undecided():
     assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
     assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
     assert "The gradient is 1.41 here: x is not stationary" in sloping.certificate().note
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
-    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
+    short = front.certify(slope, minimum(), max_gradients=5, **GIVEN).certificate()
     assert short.note.startswith("The budget did not suffice.")
     coarse = jax.tree.map(jnp.bfloat16, minimum())
-    blind = front.certify(slope, coarse, **given).certificate()
+    blind = front.certify(slope, coarse, **GIVEN).certificate()
     assert blind.holds is None
     assert "no curvature that could be told from their error" in blind.note
-    assert "raised from 0.2" in blind.note
+    assert "raised from 0.25" in blind.note
     assert blind.curvature_tol > 3.0
 
 
 def test_constants_may_be_arrays_of_one_number():
     """They are compiled in, as Python numbers."""
-    numbers = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.5}
-    arrays = {name: jnp.float32(number) for name, number in numbers.items()}
-    both = [front.certify(slope, minimum(), **given) for given in (numbers, arrays)]
+    arrays = {name: jnp.float32(number) for name, number in GIVEN.items()}
+    both = [front.certify(slope, minimum(), **given) for given in (GIVEN, arrays)]
     assert both[0].holds == both[1].holds == 1
     assert both[0].gradients == both[1].gradients
     smoothness = jnp.float32(CONSTANTS["smoothness"])
