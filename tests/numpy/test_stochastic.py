@@ -121,6 +121,16 @@ def test_a_jump_that_cannot_be_seen_is_not_taken():
     assert "minibatches" in result.message
 
 
+def test_a_gamma_that_had_to_be_raised_is_no_success():
+    """With that noise nothing below 0.8 shows, and the curvature of the saddle is -0.5."""
+    given = {"gradient_noise": 1e-3, "probe_radius": 5e-3, "curvature_tol": 0.4}
+    result = solve(FORMS["epochs"], enough=1e9, probes=1, **given)
+    assert result.certificate.holds
+    assert result.certificate.curvature_tol > 0.5
+    assert result.outcome is Outcome.COARSER
+    assert not result.success
+
+
 @pytest.mark.slow
 def test_false_certificates_are_rare():
     """At a saddle of curvature -1.05 gamma none of 40 runs certifies, over samples or data.
