@@ -1,6 +1,6 @@
 """The same on torch and JAX: nasty arguments, and how often certificates are false."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from benchmarks.torture.trial import Trial
 
 PRECISIONS = ("float64", "float32")
 SEEDS = 60  # of each family and precision in ``certify``, of each family and method in whole runs
+COMPILED = 30  # of so many trials with nasty arguments on JAX one is compiled if it is taken
 MOST = 3000  # gradients of a whole run
 
 
@@ -37,7 +38,24 @@ def jax_trials(seed: int) -> Iterator[Trial]:
     """Give nasty arguments on JAX and in optax."""
     from benchmarks.torture.doors_jax import jax_doors, values
 
-    return fuzz.through(jax_doors(), values)
+    for k, trial in enumerate(fuzz.through(jax_doors(), values)):
+        yield trial if k % COMPILED == 0 else trial._replace(run=partial(_checked, trial.run))
+
+
+def _checked(run: Callable[[], str]) -> str:
+    """Run a trial on JAX up to where all arguments are checked, and no further."""
+    from benchmarks.torture.doors_jax import nothing_compiled
+
+    with nothing_compiled():
+        return run()
+    return ""
+
+
+def fault_trials(seed: int) -> Iterator[Trial]:
+    """Give faults on torch and in ASE."""
+    from benchmarks.torture import faults_elsewhere
+
+    return faults_elsewhere.trials(seed)
 
 
 def calibration(seed: int) -> Iterator[Trial]:
@@ -45,6 +63,7 @@ def calibration(seed: int) -> Iterator[Trial]:
     for row, call in {"torch.certify": _torch_certifies, "jax.certify": _jax_certifies}.items():
         for kind in PRECISIONS:
             yield from _each(f"{row}, {kind}", partial(call, kind), seed)
+    yield from _each("jax.certify, hessp", partial(_jax_certifies, "float64", products=True), seed)
     for row, call in {"torch": _torch_runs, "jax.minimize": _jax_runs}.items():
         for method in MEASURED:
             yield from _each(f"{row}, {method}", partial(call, method), seed)
@@ -105,7 +124,7 @@ def _torch_runs(method: str, family: str, seed: int) -> str:
     )
 
 
-def _jax_certifies(kind: str, family: str, seed: int) -> str:
+def _jax_certifies(kind: str, family: str, seed: int, products: bool = False) -> str:
     import jax.numpy as jnp
 
     import unsaddle.jax as front
@@ -113,7 +132,7 @@ def _jax_certifies(kind: str, family: str, seed: int) -> str:
     with_doubles()
     lam = eigenvalues(family)
     words = jnp.zeros(N, kind), (jnp.array(lam, kind),), GAMMA, DELTA, seed
-    found = front.certify(_slope, *words).certificate()
+    found = front.certify(_slope, *words, hessp=products).certificate()
     return judged(found, float(lam[0]), lambda way: curved(np.asarray(way, float), lam))
 
 

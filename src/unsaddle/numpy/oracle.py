@@ -81,8 +81,9 @@ class Oracle:
     def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Give what a query needs, and what comes with it; a gradient is only to be read."""
         needs, value, gradient = query.needs, None, None
-        spent = self.gradients + self.products.count
-        if spent >= self.limit and (self.together or needs & GRADIENT):
+        if self.gradients + self.products.count >= self.limit and (
+            self.together or needs & GRADIENT
+        ):
             raise EndError(Outcome.BUDGET)
         if query.along is not None:
             return None, self.products(point, query.along)
