@@ -16,7 +16,6 @@ from math import inf, sqrt
 from unsaddle.core.kernel import Parameters, State, Update, on_sphere
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
-from unsaddle.core.records import choose
 from unsaddle.core.resolution import vacuous
 from unsaddle.escapes.basis import place
 from unsaddle.escapes.krylov import Memory
@@ -41,7 +40,7 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         direction=ops.switch(new, ops.copy(first), last),
         basis=e.basis._replace(vectors=ops.set_vector(e.basis.vectors, 0, first)),
         probe=probe,
-        recurrence=choose(ops, new, Recurrence(), e.recurrence),
+        recurrence=ops.switch(new, Recurrence(), e.recurrence),
         resolution=e.resolution._replace(error=inf),
     )
     return s.searched(ops.where(new, CLOSE_BY, NOISY_AHEAD), after)
