@@ -86,7 +86,7 @@ def row(fun: Callable[..., Any], x: Any, method: str) -> list[str]:
     lowered = traced.lower()
     compiled = lowered.compile()
     within = time.process_time() - begin
-    kernels = re.findall(r" (fusion|dot|reduce|copy|concatenate)\(", compiled.as_text())
+    kernels = re.findall(r" (fusion|dot|reduce|copy|concatenate)\(", compiled.as_text() or "")
     sizes = equations(traced.jaxpr.jaxpr), lowered.as_text().count("\n"), len(kernels)
     times = f"{alone:.2f}", f"{first:.1f}", f"{within:.1f}", f"{first / (3 * alone + 1):.1f}"
     return [*times, *map(str, sizes)]

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
-from jax.tree_util import PyTreeDef, register_dataclass
+from jax.tree_util import register_dataclass
 
 
 class Form(NamedTuple):
     """Where the leaves of a tree are."""
 
-    tree: PyTreeDef
+    tree: Any  # of jax.tree.structure
     places: tuple[tuple[int, int | None], ...]  # of each leaf: its array, and its place in there
     kinds: tuple[Any, ...]  # of each leaf
 
@@ -116,7 +116,7 @@ def changing(work: Callable[..., Any]) -> Callable[..., Packed]:
 
 def _worked(
     work: Callable[..., Any], packed: Packed, given: tuple[Any, ...]
-) -> tuple[list[Any], PyTreeDef, set[int]]:
+) -> tuple[list[Any], Any, set[int]]:
     """Give the leaves of what a function finds, their tree, and which are those it was given."""
     forms, form, (more, rest) = [], packed.form, jax.tree.flatten(given)
 
