@@ -116,7 +116,10 @@ def atoms(axes: Any, its: dict[str, Any], printed: str) -> None:
 
     both = {"BFGS": its.get("stuck", its.get("flat")), "unsaddle": its["atoms"]}
     for each, (words, those) in zip(axes, both.items(), strict=True):
-        plot_atoms(those, each, rotation="-70x,20y,0z", colors=["#c97b4a"] * len(those))
+        apart = those.get_all_distances()
+        radii = [0.45 * apart[apart > 0].min()] * len(those)
+        look = {"rotation": "-70x,20y,0z", "colors": ["#c97b4a"] * len(those), "radii": radii}
+        plot_atoms(those, each, **look)
         bare(each, f"{words}: {those.get_potential_energy():.2f}")
 
 
