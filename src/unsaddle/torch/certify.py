@@ -25,8 +25,9 @@ from unsaddle.torch.inputs import (
 from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.optimizer import Closure
 from unsaddle.torch.products import Loss, alone, check_loss, product
-from unsaddle.torch.ranks import Ranks, checksum
+from unsaddle.torch.ranks import Ranks
 from unsaddle.torch.session import ParameterSession
+from unsaddle.torch.shards import must_agree
 
 
 @knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"], "max_seconds": CLOCKS})
@@ -129,7 +130,7 @@ def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) 
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]
         plain = [p for p in at if not is_sharded(p)]
-        begins = {"parameters": checksum(plain)} if "seed" in same else {}
+        begins = must_agree(at, ranks) if "seed" in same else {}
         ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):
         raise RuntimeError("the closure left no gradient: let it call loss.backward()")
