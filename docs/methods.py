@@ -107,7 +107,7 @@ def each_method() -> Iterator[str]:
         names = ", ".join(f"`{word}`" for word in own) or "none"
         yield f"* Hyperparameters: {names} ([what they are](reference.md#hyperparameters)).\n"
         for place in PRINTED.get(name, ()):
-            yield f"As printed, `tests/paper/{place}`:\n\n```py\n{transcribed(place)}\n```\n"
+            yield f"As printed, `tests/paper/{place}`:\n\n```text\n{transcribed(place)}\n```\n"
 
 
 def transcribed(place: str) -> str:
