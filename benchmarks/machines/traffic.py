@@ -11,6 +11,7 @@ from benchmarks.machines.problem import TO_END, Net, lbfgs, makers, spread
 from unsaddle.core.phases import BEGIN
 
 FEW = 60  # queries of a method that takes thousands to its end
+COPIED = ("auto", "pgd+nc")  # of which it is seen that copies send the same
 SETS = ("c10d", "_c10d_functional")  # of operations that talk to other ranks
 
 
@@ -80,10 +81,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def traffic(names: list[str] | None = None) -> dict[str, Any]:
-    """Give what every method sends, with copies on every rank and with parts."""
-    kinds = {"parts": True, "copies": False}
-    takes = {name for name in makers() if makers()[name] is not lbfgs}
+    """Give what methods send where every rank has a part, and what two of them do with copies."""
+    every = names or [name for name, make in makers().items() if make is not lbfgs]
     return {
-        kind: {name: summary(queries(name, sharded)) for name in names or sorted(takes)}
-        for kind, sharded in kinds.items()
+        "parts": {name: summary(queries(name, sharded=True)) for name in every},
+        "copies": {name: summary(queries(name, sharded=False)) for name in COPIED},
     }
