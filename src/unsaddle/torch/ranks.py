@@ -170,7 +170,7 @@ class Ranks:
         """Go on after an error that this rank has told of: the user has caught it."""
         Ranks.told = False
         with suppress(Exception):  # of a store that is no more
-            _store().delete_key(f"{KEY}/{torch.distributed.get_rank()}")
+            _store().set(f"{KEY}/{torch.distributed.get_rank()}", "")  # who reads it may not wait
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
         """Tell the others where this rank is, and what went wrong; hear the same of them."""
@@ -180,8 +180,8 @@ class Ranks:
         while True:
             keys = {rank: f"{KEY}/{rank}" for rank in ranks}
             there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
-            told = {rank: text.split("\n", 1) for rank, text in there.items()}
-            silent = [rank for rank in ranks if rank not in there]
+            told = {rank: text.split("\n", 1) for rank, text in there.items() if text}
+            silent = [rank for rank in ranks if rank not in told]
             broken = any(error for _, error in told.values())
             waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
             if own or broken or monotonic() - begin >= waits:
