@@ -149,8 +149,8 @@ def write_page(found: dict[str, Any]) -> None:
     """Put each table between its two comments."""
     text = PAGE.read_text()
     for name, table in tables(found).items():
-        own = re.compile(rf"(<!-- {name}:.*?-->\n).*?(\n<!-- end -->)", re.S)
-        text, times = own.subn(lambda m, table=table: m[1] + table + m[2], text)
+        own = re.compile(rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- end -->)", re.S)
+        text, times = own.subn(lambda m, table=table: f"{m[1]}{table}\n{m[2]}", text)
         assert times == 1, name
     PAGE.write_text(text)
 

@@ -52,6 +52,7 @@ class Tuning(NamedTuple):
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
     grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
+    word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
@@ -157,7 +158,7 @@ class Ranks:
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
             own = "" if lost else f"{type(error).__name__}: {error}"
-            patience = TUNING.grace if lost and LATE.search(str(error)) else 0.0
+            patience = TUNING.grace if LATE.search(str(error)) else TUNING.word
             try:
                 said = self._check_in(own, place, patience)
             except Exception:
