@@ -15,13 +15,14 @@ import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 
 import unsaddle
+from unsaddle import style
 
 TOL = 1e-5
 SIZES = (2, 10, 100, 1000, 10**4, 10**5, 10**6)
 LIMITS = {2: 2.0, 10: 2.0, 100: 2.0, 1000: 1.5, 10**4: 1.5, 10**5: 1.1, 10**6: 1.1}
 TO_THE_END, SPEEDUP = 2.0, 1.7
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "cost.png"
-COLOURS = {"rosenbrock": "#0b3c8c", "quadratic": "#d1495b", "wells": "#2e8b57"}
+COLOURS = {"rosenbrock": style.OURS, "quadratic": style.PALETTE[3], "wells": style.PALETTE[4]}
 
 
 class Problem(NamedTuple):
@@ -174,9 +175,9 @@ def time_table(sizes: tuple[int, ...] = SIZES) -> str:
 
 def draw(rows: list[Row]) -> None:
     """Draw both ratios by n."""
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained", sharey=True)
+    figure, panels = style.begin().subplots(
+        1, 2, figsize=(9, 3.6), layout="constrained", sharey=True
+    )
     titles = ("per gradient, without the function", "to the certified end, with the function")
     for axes, title, field in zip(panels, titles, ("each", "end"), strict=True):
         for name, colour in COLOURS.items():
@@ -184,14 +185,14 @@ def draw(rows: list[Row]) -> None:
             heights = [getattr(row, field) for row in own]
             axes.plot([row.n for row in own], heights, "o-", color=colour, label=name)
         limits = LIMITS if field == "each" else dict.fromkeys(LIMITS, TO_THE_END)
-        axes.step([*limits], [*limits.values()], where="mid", color="gray", ls=":", label="at most")
-        axes.axhline(1, color="gray", linewidth=0.8)
+        steps = [*limits], [*limits.values()]
+        axes.step(*steps, where="mid", color=style.SOFT, ls=":", label="at most")
+        axes.axhline(1, color=style.SOFT, linewidth=0.8)
         axes.set(xscale="log", title=title, xlabel="variables")
-        axes.grid(alpha=0.3)
     panels[0].set(ylabel="auto's time, by L-BFGS-B's", ylim=(0, None))
-    panels[1].legend(frameon=False)
-    figure.savefig(PICTURE, dpi=150)
-    plt.close(figure)
+    panels[1].legend()
+    style.headline(figure, "Slower than compiled code below ten thousand variables, faster above")
+    style.save(figure, PICTURE)
 
 
 def slow_wells(x: Any) -> float:
