@@ -90,7 +90,8 @@ def minimised(method="auto", **given):
     limit = given.pop("max_gradients", 2**31 - 1)
     parameters = solve._parameters(method, x, given, solve.minimize, {})
     apart_all = spread(x), (spread(c),), 0, limit
-    compiled = solve._solve.lower(fun, method, parameters, False, *apart_all).compile()
+    jitted = jax.jit(solve._solve.__wrapped__, static_argnums=(0, 1, 2, 3))
+    compiled = jitted.lower(fun, method, parameters, False, *apart_all).compile()
     there = compiled(*apart_all)
     return {
         "outcomes": [it.outcome.name for it in (here, there)],
