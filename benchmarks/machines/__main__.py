@@ -1,7 +1,7 @@
 """Measure what several processes send, keep and take, and write the tables of docs/machines.md.
 
     python -m benchmarks.machines                 all, into benchmarks/results/machines.json
-    python -m benchmarks.machines pace            one of traffic, memory, links, pace
+    python -m benchmarks.machines speed            one of traffic, memory, links, speed
     python -m benchmarks.machines --page          the tables, from the results
 
 Processes talk over loopback. Time wants an idle machine; the rest does not depend on it.
@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "machines.json", ROOT / "docs" / "machines.md"
-RANKS = {"traffic": (2,), "memory": (1, 2, 4, 8), "links": (2, 4, 8), "pace": (2,)}
+RANKS = {"traffic": (2,), "memory": (1, 2, 4, 8), "links": (2, 4, 8), "speed": (2,)}
 PATIENCE = 1200  # seconds of one measurement
 SIZES, MANY = (9, 10, 11, 12), (2, 3, 4)  # powers of ten: parameters, and ranks, of the model
 FSDP = 3 * 4  # bytes per parameter and query: gathered twice, its gradient scattered once
@@ -119,7 +119,7 @@ def model_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def pace_table(found: dict[str, Any]) -> str:
+def speed_table(found: dict[str, Any]) -> str:
     """How long a step is beside that of the optimiser inside."""
     lines = [
         "| Escape(Adam) over Adam | samples on each rank | time | processor time |",
@@ -141,7 +141,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
         "memory": memory_table(found["memory"]),
         "links": links_table(found["links"]),
         "model": model_table(found),
-        "pace": pace_table(found["pace"]),
+        "speed": speed_table(found["speed"]),
     }
 
 

@@ -85,11 +85,11 @@ def _resident() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
-def pace() -> dict[str, Any]:
+def speed() -> dict[str, Any]:
     """Give the time of a step of Escape(Adam) over that of Adam, with copies and with parts."""
     places = {"copies": DistributedDataParallel, "parts": _sharded}
     return {
-        name: {str(batch): _pace(place, batch) for batch in BATCHES}
+        name: {str(batch): _speed(place, batch) for batch in BATCHES}
         for name, place in places.items()
     }
 
@@ -101,7 +101,7 @@ def _sharded(net: torch.nn.Sequential) -> Any:
     return fully_shard(net, mesh=mesh)
 
 
-def _pace(place: Callable[[Any], Any], batch: int) -> dict[str, float]:
+def _speed(place: Callable[[Any], Any], batch: int) -> dict[str, float]:
     """Train two copies of a network in turns; what the processor was busy is less in dispute."""
     clocks = {"seconds": perf_counter, "busy": process_time}
     jobs = {"ours": _training(place, batch, front.Escape), "plain": _training(place, batch)}
@@ -135,7 +135,7 @@ def _training(place: Any, batch: int, wrap: Any = lambda inner: inner) -> Callab
     return lambda: opt.step(closure)
 
 
-TASKS: dict[str, Callable[[], Any]] = {it.__name__: it for it in (links, memory, pace, traffic)}
+TASKS: dict[str, Callable[[], Any]] = {it.__name__: it for it in (links, memory, speed, traffic)}
 
 
 def main(task: str) -> None:

@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_bytes(report):
 
 def test_the_page_is_whole_and_needs_nothing_else(report):
     page = (report[0] / "index.html").read_text()
-    assert len(re.findall(r'<img src="data:image/png', page)) == 2
+    assert len(re.findall(r'<img src="data:image/png', page)) == 3  # the races, and two of fig8
     assert not re.search(r'(src|href)="https?:', page)
     assert (report[0] / "figures" / "fig8.pdf").read_bytes().startswith(b"%PDF")
     assert (report[0] / "data" / "fig8-sensitivity.csv").read_text().startswith('"theta, and')

@@ -32,7 +32,7 @@ from unsaddle.core.kernel import (
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, NOTHING, SAME, PhaseName
 from unsaddle.escapes.sample_test import PHASES, unbent
-from unsaddle.escapes.snc import Memory, batch, begin, centre
+from unsaddle.escapes.snc import Memory, batch, centre, first_search
 
 SEARCH, SEARCH_ANEW = PhaseName.SEARCH, PhaseName.SEARCH_ANEW
 SAMPLE_CENTRE, TEST_CENTRE = PhaseName.SAMPLE_CENTRE, PhaseName.TEST_CENTRE
@@ -92,7 +92,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 
 neon2_online = Part(
     {
-        BEGIN: Phase(iterate, NOTHING, begin),
+        BEGIN: Phase(iterate, NOTHING, first_search(begin_anew)),
         SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
         SAMPLE_CENTRE: Phase(iterate, GRADIENT, centre, NEW, batch),
         SEARCH: Phase(probing(1.0), GRADIENT, search, SAME, batch),

@@ -21,7 +21,16 @@ from math import inf
 from typing import NamedTuple
 
 from unsaddle.core.evidence import of_search
-from unsaddle.core.kernel import Parameters, Part, Phase, State, begin_search, iterate, probing
+from unsaddle.core.kernel import (
+    Parameters,
+    Part,
+    Phase,
+    State,
+    Update,
+    begin_search,
+    iterate,
+    probing,
+)
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, NOTHING, SAME, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, finest_resolution
@@ -72,10 +81,15 @@ class Settings(NamedTuple):
     gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
 
 
-def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Search at x~ for the first time."""
-    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode + 1)
-    return s.searched(SEARCH_ANEW, s.escape._replace(resolution=resolution, probes=0))
+def first_search(anew: Update) -> Update:
+    """Give the update that searches at x~ for the first time, by ``anew``."""
+
+    def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+        resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode + 1)
+        first = s.escape._replace(resolution=resolution, probes=0)
+        return anew(ops, p, s._replace(escape=first), value, gradient)
+
+    return begin
 
 
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -119,7 +133,7 @@ def batch(p: Parameters) -> int:
 
 snc = Part(
     {
-        BEGIN: Phase(iterate, NOTHING, begin),
+        BEGIN: Phase(iterate, NOTHING, first_search(begin_anew)),
         SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
         SAMPLE_CENTRE: Phase(iterate, GRADIENT, centre, NEW, batch),
         SEARCH: Phase(probing(1.0), GRADIENT, search, SAME, batch),

@@ -159,9 +159,10 @@ class Run(Session[Vector]):
                 if self.callback is not None:
                     gradient = gradient.copy()  # the callback may call jac, which may reuse it
                 norm = known.lend(gradient)
-            if here:
+            sound = gradient is None or norm < inf or known.finite(gradient)
+            if here and sound and (value is None or isfinite(value)):
                 self.iterate = new(Seen, (point, value, gradient, norm))
-            if value is not None and oracle.lowest_at is point:
+            if sound and value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
                 if code == PhaseName.LINE_SEARCH:  # where x will be, not where it was
                     self.iterate = self.lowest

@@ -15,7 +15,7 @@ class OneBlock(NumpyOps):
     """The operations with which a run begins: every block of vectors lies in the same place."""
 
     def __init__(self, like: Vector, places: int) -> None:
-        """Set the place aside."""
+        """Reserve the place."""
         self.block = super().vectors(like, places)
 
     def vectors(self, x: Vector, count: int) -> Vector:
