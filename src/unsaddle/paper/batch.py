@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
 
+from unsaddle.core.records import is_record
+
 Vector = NDArray[Any]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea & Flood 2014)
@@ -64,8 +66,10 @@ class Batch:
         """x + a y, as a new vector."""
         return self.axpy(a, y, x.copy())
 
-    def switch(self, condition: Any, x: Vector, y: Vector) -> Vector:
-        """The row of x where the condition holds, else that of y."""
+    def switch(self, condition: Any, x: Any, y: Any) -> Any:
+        """The row, or the record of scalars, of x where the condition holds, else that of y."""
+        if is_record(x):
+            return type(x)(*(self.where(condition, a, b) for a, b in zip(x, y, strict=True)))
         return np.where(_column(condition), x, y)
 
     def noise(self, like: Vector, seed: Any, episode: Any) -> Vector:
