@@ -104,6 +104,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
+@pytest.fixture(autouse=True)
+def precision_as_before() -> Iterator[None]:
+    """Undo a test's choice of JAX's precision, which would be that of all tests after it."""
+    double = "jax" in sys.modules and sys.modules["jax"].config.jax_enable_x64
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].config.update("jax_enable_x64", double)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """A test that was skipped for want of torch or JAX, but is not marked, would never be run."""

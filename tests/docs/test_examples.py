@@ -4,8 +4,6 @@ import contextlib
 import io
 import re
 import runpy
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,17 +21,6 @@ def marks(script: Path) -> list[pytest.MarkDecorator]:
     return [getattr(pytest.mark, name) for name in ("torch", "jax") if f"import {name}\n" in text]
 
 
-@contextlib.contextmanager
-def precision_as_before() -> Iterator[None]:
-    """Undo an example's choice of JAX's precision, which would be that of all tests after it."""
-    double = "jax" in sys.modules and sys.modules["jax"].config.jax_enable_x64
-    try:
-        yield
-    finally:
-        if "jax" in sys.modules:
-            sys.modules["jax"].config.update("jax_enable_x64", double)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning:sklearn")  # scikit-learn's own optimiser complains
 @pytest.mark.parametrize(
@@ -43,7 +30,7 @@ def test_an_example_prints_what_its_page_shows(script: Path) -> None:
     for name in ("ase", "sklearn"):
         if f"from {name}" in script.read_text():
             pytest.importorskip(name)
-    with contextlib.redirect_stdout(io.StringIO()) as output, precision_as_before():
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         runpy.run_path(str(script), run_name="__main__")
     section = PAGE.split(f"(../examples/{script.name})")[1]
     kind, shown = BLOCK.findall(section)[0]
