@@ -75,8 +75,6 @@ class PhaseName(IntEnum):
     CLOSE_BY = 59  # the noise of a gradient, and how far to probe because of it
     NOISY_AHEAD = 60
     NOISY_BEHIND = 61
-    NOISY_HALF_AHEAD = 62
-    NOISY_HALF_BEHIND = 63
     NOISY_CHOICE = 64
     DOUBT = 65  # lanczos: differences err by more than they should
     CONFIRM = 66  # confirmed jump: the value at x~ of another batch

@@ -1,18 +1,26 @@
-"""Which difference of noisy gradients is better: forward or central, over this radius or that.
+"""Which difference of noisy gradients is best: forward or central, over this radius or that.
 
 With s the noise of a gradient, a difference over r is off by
 
     rho r/2 + rho_4 r^2/6 + 2 s/r    forward:  least near r = 2 sqrt(s/rho),
     rho_4 r^2/6 + s/r                central:  least at r = (3 s/rho_4)^(1/3).
 
-Noise need not be the same over all distances: a program that starts from its last answer is less
-noisy close by. So these terms are measured over each r that is tried, and the least sum is chosen;
-s is at least what was declared, or measured for the best difference so far.
+What these terms are is seen as r is lengthened by factors of f, in ``noisy_radius.py``. Let H_k be
+the central difference over r_k. |H_k - H_{k-1}| is rho_4 r_k^2/6, or the noise of H_{k-1}, which is
+s/(sqrt(2) r_{k-1}): the s that would explain it is
+
+    s_k = sqrt(2) r_{k-1} |H_k - H_{k-1}|.
+
+It is the same for all k while it is noise, and is multiplied by f^3 where it is bending. So the
+least s_k is the noise, and where s_k rises r_{k-1} is best: r_k bends too much. Noise that is met
+as late as that need not be what was declared, or seen close by: a program that starts from its last
+answer is less noisy there.
+
 A central difference takes twice the gradients: it is taken where the forward one hides gamma and it
 is at least twice as good.
 """
 
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
@@ -25,7 +33,11 @@ from unsaddle.escapes.probe_pair import target
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    visible: float = 6.0  # s/r, above 2: three deviations of what noise alone shows as rho_4 r^2/6
+    visible: float = 6.0  # noises, above 2: three deviations of what noise alone shows as bending
+    rises: float = 4.0  # of the least s_k, (2, 64): by more it is bending
+    steep: float = 32.0  # of the least s_k, (rises, 64): by more it was bending before, too
+    stiffer: float = 8.0  # above 1: bending along a stiff direction by that along a random one
+    shortest: float = 1 / 16  # of r_{k-1}, (0, 1): as far as bending is foretold
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
     finer: float = 0.5  # (0, 1): central by forward error at which twice the gradients pay
 
@@ -34,48 +46,77 @@ TUNING = Tuning()
 
 
 class Measured(NamedTuple):
-    """What gradients at x~ +- r v_1 and x~ +- (r/2) v_1 show."""
+    """What differences over r_k and over the radius before it show."""
 
-    radius: Scalar  # r
-    noise: Scalar  # s/r
-    bending: Scalar  # rho r/2
-    quartic: Scalar  # rho_4 r^2/6
+    radius: Scalar  # r_k
+    before: Scalar  # r_{k-1}
+    off: Scalar  # |H_k - H_{k-1}|
+    least: Scalar  # s_k, of all k so far
+    noise: Scalar  # s
+    rises: Scalar  # whether f bends over r_k more than is good
+    astray: Scalar  # whether it does so over r_{k-1}, too
+    even: Scalar  # rho r_k/2
     gamma: Scalar  # that is asked for
     enough: Scalar  # the gamma that will do
 
 
-def measured(ops: Ops, p: Parameters, e: Any, gradient: Vector) -> Measured:
-    """rho_4 r^2/6 = (4/3) |H v_1 over r - H v_1 over r/2|, s = |the fourth difference|/sqrt(70)."""
-    probe, r = e.probe, e.resolution.radius
-    odd = ops.add(probe.kept, 1 / r, gradient)
-    even = ops.add(ops.add(probe.behind, -4.0, gradient), 8.0, e.gradient)
-    noise = ops.maximum(probe.noise, ops.norm(even) / sqrt(70)) / r
-    rho = ops.where(probe.held > TUNING.visible * noise, 2 * probe.held / r, 0.0)
-    curvature, given = e.resolution.smoothness, p.escape.curvature_tol > 0
+class Difference(NamedTuple):
+    """A difference of gradients, and its error."""
+
+    radius: Scalar
+    bending: Scalar  # its share of the error
+    noise: Scalar  # s
+    sides: Scalar
+    error: Scalar
+
+
+def measured(ops: Ops, p: Parameters, e: Any, bend: Vector, even: Scalar) -> Measured:
+    """Compare H_k with H_{k-1}; the first has none before it."""
+    r, probe, lowest = e.resolution.radius, e.probe, e.resolution.error
+    before, first = r / probe.radius_factor, probe.stage == 0
+    off = ops.where(first, 0.0, ops.norm(ops.add(bend, -1.0, probe.kept)))
+    explains = ops.where(first, inf, sqrt(2) * before * off)
+    least, known = ops.where(explains < lowest, explains, lowest), probe.noise
+    met = ops.maximum(known, lowest)
+    rises, steep = explains > TUNING.rises * met, explains > TUNING.steep * met
+    unsure = (lowest == inf) & (least > TUNING.visible * known)  # is it bending, or more noise?
+    noise = ops.where(unsure, known, ops.maximum(known, least))
+    astray = (probe.stage == 2) & steep & (lowest > TUNING.visible * known)
+    rho = ops.where(even * r > TUNING.visible * noise, 2 * even / r, 0.0)
+    curvature, given = ops.norm(bend), p.escape.curvature_tol > 0
     gamma = target(ops, p, curvature, rho, 0.0)
     enough = ops.maximum(gamma, ops.where(given, 0.0, TUNING.enough * curvature))
-    return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, enough)
+    return Measured(r, before, off, least, noise, rises, astray, even, gamma, enough)
 
 
-def hides(m: Measured) -> Scalar:
-    """Say whether bending cannot be told from noise over this r."""
-    return m.quartic <= TUNING.visible * m.noise
-
-
-def better(ops: Ops, probe: Probe, error: Scalar, m: Measured) -> tuple[Probe, Scalar]:
-    """Give the best difference so far, of which the error is given, or the better one over r."""
-    forward, central = m.bending + m.quartic + 2 * m.noise, m.quartic + m.noise
+def best(ops: Ops, e: Any, m: Measured) -> Difference:
+    """The difference over r_k, or over less than r_{k-1} where f bends too much over r_k."""
+    share, bends = before_bending(ops, e, m)
+    bending = ops.maximum(m.off - m.noise / (sqrt(2) * m.before), 0.0)
+    radius = ops.where(m.rises, share * m.before, m.radius)
+    bending = ops.where(m.rises, share * share * bends, bending)
+    even, noise = m.even * radius / m.radius, m.noise / radius
+    central, forward = bending + noise, even + bending + 2 * noise
     twice = (4 * forward > m.enough) & (central <= TUNING.finer * forward)
-    off = ops.where(twice, central, forward)
-    improves = off < error
-    found = {
-        "radius": m.radius,
-        "bending": m.quartic + ops.where(twice, 0.0, m.bending),
-        "noise": m.noise * m.radius,
-        "sides": ops.where(twice, 2, 1),
-    }
-    kept = {name: ops.where(improves, a, getattr(probe, name)) for name, a in found.items()}
-    return probe._replace(**kept), ops.where(improves, off, error)
+    bending = ops.where(twice, bending, even + bending)
+    error = ops.where(twice, central, forward)
+    return Difference(radius, bending, m.noise, ops.where(twice, 2, 1), error)
+
+
+def before_bending(ops: Ops, e: Any, m: Measured) -> tuple[Scalar, Scalar]:
+    """The best share of r_{k-1}, and what bends over r_{k-1} by what bends over r_k."""
+    stiffer = ops.where(e.steps > 0, 1.0, TUNING.stiffer)
+    bends = stiffer * m.off / (e.probe.radius_factor * e.probe.radius_factor)
+    bends = ops.maximum(bends, ops.tiny(e.gradient))
+    share = (m.noise / (2 * bends * m.before)) ** (1 / 3)
+    return ops.where(share < 1, ops.maximum(share, TUNING.shortest), 1.0), bends
+
+
+def balanced(ops: Ops, e: Any, m: Measured) -> Scalar:
+    """The radius at which what bends over r_{k-1} would be half of what noise adds."""
+    share = 1 / e.probe.radius_factor
+    bending = ops.maximum(m.off * share * share, ops.tiny(e.gradient))
+    return m.before * (e.probe.noise / (2 * bending * m.before)) ** (1 / 3)
 
 
 def as_chosen(ops: Ops, p: Parameters, s: State, probe: Probe) -> Resolution:

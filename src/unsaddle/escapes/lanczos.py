@@ -40,7 +40,7 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, PROVE, PhaseName
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.basis import error_of, extended, full, keeps_all, orthogonal
-from unsaddle.escapes.doubt import DOUBT, RAISE, doubt, raising
+from unsaddle.escapes.doubt import DOUBT, RAISE, as_expected, doubt, raising, resume
 from unsaddle.escapes.krylov import Memory, Settings, memory
 from unsaddle.escapes.lowest import REFINE, RITZ_VECTOR, conjugate, refine, refined, ritz_vector
 from unsaddle.escapes.probe import SEARCH, at_new_point, difference, next_step
@@ -48,7 +48,7 @@ from unsaddle.escapes.probe_radius import FIRST_STEP, RADIUS_PHASES, first
 from unsaddle.escapes.recheck import DIP, RECHECK_PHASES, SEARCH_ANEW
 from unsaddle.escapes.recurrence import Recurrence, carry_on
 
-UNRESOLVED = PhaseName.UNRESOLVED
+UNRESOLVED, NOISY_CHOICE = PhaseName.UNRESOLVED, PhaseName.NOISY_CHOICE
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -93,7 +93,8 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
     grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
     clear = 4 * row.off_tridiagonal <= e.resolution.curvature_tol
-    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
+    settled = e.probe.doubted | as_expected(e)
+    doubts = ops.where(settled, RAISE, DOUBT)
     ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, full(ops, e))
     lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
     claims = ops.where(clear, lowest, doubts)
@@ -101,7 +102,7 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     over = e.steps >= len(e.basis.diagonal)
     undecided = ops.where(over, PROVE, next_step(ops, e.resolution))
     measured = (e.probe.noise > 0) | e.probe.unpaired
-    early = measured & ops.where(clear | e.probe.doubted, False, True)
+    early = measured & ops.where(clear | settled, False, True)
     onto = ops.where(ripe, found, ops.where(early, DOUBT, undecided))
     onto = ops.where(missing & grown, claims, onto)
     onto = ops.where(row.refining > 0, refined(ops, e), onto)
@@ -112,6 +113,7 @@ lanczos = Part(
     {
         BEGIN: Phase(iterate, NOTHING, begin),
         **RADIUS_PHASES,
+        NOISY_CHOICE: Phase(iterate, NOTHING, resume),
         FIRST_STEP: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         DOUBT: Phase(iterate, NOTHING, doubt),

@@ -68,10 +68,11 @@ def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     rounded = (probe.radius_factor > 1) | fixed | (probe.stage >= TUNING.relative)
     noisy = (close >= TUNING.part * probe.held) | rounded
     shorter = ops.where(probe.stage > 0, TUNING.much_shorter, TUNING.shorter)
-    factor = ops.where(fixed, 1.0, ops.where(noisy, RADIUS.emerge, shorter))
+    longer = ops.where(fixed, 1 / RADIUS.longer, RADIUS.emerge)
+    factor = ops.where(noisy, longer, shorter)
     noise = ops.maximum(close, ops.where(rounded, probe.held, 0.0))
     noise = ops.where(noisy, noise, probe.noise)
-    known = probe._replace(noise=noise, radius_factor=factor)
+    known = probe._replace(noise=noise, radius_factor=ops.where(noisy, 1.0, factor))
     error = ops.where(noisy, inf, e.resolution.error)
     resolution = e.resolution._replace(radius=factor * e.resolution.radius, error=error)
     after = e._replace(probe=known, resolution=resolution)
@@ -89,7 +90,7 @@ def after_recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
         radius_factor=1.0,
         stage=0,
     )
-    longer = ops.where(fixed, 1.0, RADIUS.emerge)
+    longer = ops.where(fixed, 1 / RADIUS.longer, RADIUS.emerge)
     resolution = e.resolution._replace(radius=longer * e.resolution.radius, error=inf)
     after = e._replace(probe=known, resolution=resolution)
     return s.searched(ops.where(noisy, NOISY_AHEAD, SEARCH_ANEW), after)

@@ -39,6 +39,7 @@ from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_produc
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
+from unsaddle.escapes.noisy_radius import TUNING as RADIUS
 from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
@@ -84,6 +85,8 @@ def first(
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
     guess, small = probe.radius < 0, ops.where(probe.radius < 0, -probe.radius, small)
     small = ops.where(c.probe_radius > 0, c.probe_radius, small)
+    begun = guess | ((c.probe_radius > 0) & (noise > 0))
+    small = ops.where(begun, small / RADIUS.longer, small)
     small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
     known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
     pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)

@@ -45,6 +45,7 @@ class Tuning(NamedTuple):
     asked: float = 0.5  # of gamma, (0, 1): the share that the theorems of the papers find
     close: float = 1 / 16  # of r, (0, 1/2): bending over it is next to nothing
     bends: float = 16.0  # noises, above 4: an error as large is bending, which a shorter r mends
+    unlike: float = 4.0  # errors that the search has met, above 1: one as large is bending
     shortest: float = 1 / 64  # (0, 1): the least share in one go; the balance is but a guess
 
 
@@ -89,7 +90,7 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     off = ops.norm(ops.add(bend, -1.0, e.probe.kept)) * richardson(ops, e)
     error = ops.where(share < 1, off, 0.0)
     straight = error <= ops.maximum(e.resolution.curvature_tol / 4, 4 * noise_of(e))
-    claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
+    claim = claimed(ops, e, ops.dot(e.direction, e.probe.kept), bend)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
     finer, failed = refined(ops, e, error, share)
     probe = choose_scalars(ops, straight, e.probe, finer)
@@ -97,13 +98,13 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
 
 
-def dips(ops: Ops, e: Any, bend: Vector) -> Scalar:
-    """Say whether theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
-    whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
+def claimed(ops: Ops, e: Any, whole: Scalar, bend: Vector) -> Scalar:
+    """Claim; or jump, if theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
+    half = ops.dot(e.direction, bend)
     bending = abs(whole - half) * richardson(ops, e)
     asked = half < -TUNING.asked * e.resolution.asked
     seen = asked & (half < -2 * (bending + 2 * noise_of(e)))
-    return seen | (e.curvature < -4 * e.largest_error(ops))
+    return ops.where(seen | (e.curvature < -4 * e.largest_error(ops)), DIP, CERTIFIED)
 
 
 def richardson(ops: Ops, e: Any) -> Scalar:
@@ -122,7 +123,8 @@ def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Sc
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
     share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
     share = ops.maximum(share, TUNING.shortest)
-    anew = error > TUNING.bends * noise_of(e)
+    noise = TUNING.bends * noise_of(e)
+    anew = error > ops.maximum(noise, TUNING.unlike * e.largest_error(ops))
     share = ops.where(anew, share, 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
