@@ -37,7 +37,7 @@ class Tuning(NamedTuple):
     rises: float = 4.0  # of the least s_k, (2, 64): by more it is bending
     steep: float = 32.0  # of the least s_k, (rises, 64): by more it was bending before, too
     stiffer: float = 8.0  # above 1: bending along a stiff direction by that along a random one
-    shortest: float = 1 / 16  # of r_{k-1}, (0, 1): as far as bending is foretold
+    shortest: float = 1 / 64  # of r_{k-1}, (0, 1): as far as bending is foretold
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
     finer: float = 0.5  # (0, 1): central by forward error at which twice the gradients pay
 
@@ -54,7 +54,6 @@ class Measured(NamedTuple):
     least: Scalar  # s_k, of all k so far
     noise: Scalar  # s
     rises: Scalar  # whether f bends over r_k more than is good
-    astray: Scalar  # whether it does so over r_{k-1}, too
     even: Scalar  # rho r_k/2
     gamma: Scalar  # that is asked for
     enough: Scalar  # the gamma that will do
@@ -70,23 +69,27 @@ class Difference(NamedTuple):
     error: Scalar
 
 
-def measured(ops: Ops, p: Parameters, e: Any, bend: Vector, even: Scalar) -> Measured:
+def measured(
+    ops: Ops, p: Parameters, e: Any, bend: Vector, even: Scalar, longest: Scalar
+) -> Measured:
     """Compare H_k with H_{k-1}; the first has none before it."""
     r, probe, lowest = e.resolution.radius, e.probe, e.resolution.error
-    before, first = r / probe.radius_factor, probe.stage == 0
+    before, first, known = r / probe.radius_factor, probe.stage == 0, probe.noise
     off = ops.where(first, 0.0, ops.norm(ops.add(bend, -1.0, probe.kept)))
     explains = ops.where(first, inf, sqrt(2) * before * off)
-    least, known = ops.where(explains < lowest, explains, lowest), probe.noise
-    met = ops.maximum(known, lowest)
-    rises, steep = explains > TUNING.rises * met, explains > TUNING.steep * met
-    unsure = (lowest == inf) & (least > TUNING.visible * known)  # is it bending, or more noise?
-    noise = ops.where(unsure, known, ops.maximum(known, least))
-    astray = (probe.stage == 2) & steep & (lowest > TUNING.visible * known)
+    least = ops.where(explains < lowest, explains, lowest)
+    unsure = (least > TUNING.visible * known) & ops.where(first, False, least < inf)
+    steep = (probe.stage == 2) & unsure & (explains > TUNING.steep * lowest)
+    bends = steep | ((probe.stage == 1) & unsure & longest)  # from the first radius on
+    rises = bends | (explains > TUNING.rises * ops.maximum(known, lowest))
+    rises = rises & (p.escape.probe_radius == 0)
+    young = ops.where(first, True, (probe.stage == 1) & unsure)
+    noise = ops.where(young | bends, known, ops.maximum(known, least))
     rho = ops.where(even * r > TUNING.visible * noise, 2 * even / r, 0.0)
     curvature, given = ops.norm(bend), p.escape.curvature_tol > 0
     gamma = target(ops, p, curvature, rho, 0.0)
     enough = ops.maximum(gamma, ops.where(given, 0.0, TUNING.enough * curvature))
-    return Measured(r, before, off, least, noise, rises, astray, even, gamma, enough)
+    return Measured(r, before, off, least, noise, rises, even, gamma, enough)
 
 
 def best(ops: Ops, e: Any, m: Measured) -> Difference:
@@ -95,7 +98,9 @@ def best(ops: Ops, e: Any, m: Measured) -> Difference:
     bending = ops.maximum(m.off - m.noise / (sqrt(2) * m.before), 0.0)
     radius = ops.where(m.rises, share * m.before, m.radius)
     bending = ops.where(m.rises, share * share * bends, bending)
-    even, noise = m.even * radius / m.radius, m.noise / radius
+    noise = m.noise / radius
+    even = ops.maximum(m.even * m.radius - sqrt(1.5) * m.noise, 0.0) / m.radius
+    even = stiffer(ops, e) * even * radius / m.radius
     central, forward = bending + noise, even + bending + 2 * noise
     twice = (4 * forward > m.enough) & (central <= TUNING.finer * forward)
     bending = ops.where(twice, bending, even + bending)
@@ -103,20 +108,16 @@ def best(ops: Ops, e: Any, m: Measured) -> Difference:
     return Difference(radius, bending, m.noise, ops.where(twice, 2, 1), error)
 
 
+def stiffer(ops: Ops, e: Any) -> Scalar:
+    """How much more f bends along a stiff direction; v_k is one, and v_1 is not."""
+    return ops.where(e.steps > 0, 1.0, TUNING.stiffer)
+
+
 def before_bending(ops: Ops, e: Any, m: Measured) -> tuple[Scalar, Scalar]:
     """The best share of r_{k-1}, and what bends over r_{k-1} by what bends over r_k."""
-    stiffer = ops.where(e.steps > 0, 1.0, TUNING.stiffer)
-    bends = stiffer * m.off / (e.probe.radius_factor * e.probe.radius_factor)
-    bends = ops.maximum(bends, ops.tiny(e.gradient))
-    share = (m.noise / (2 * bends * m.before)) ** (1 / 3)
+    bends = stiffer(ops, e) * m.off / (e.probe.radius_factor * e.probe.radius_factor)
+    share = (m.noise / ops.maximum(2 * bends * m.before, ops.tiny(e.gradient))) ** (1 / 3)
     return ops.where(share < 1, ops.maximum(share, TUNING.shortest), 1.0), bends
-
-
-def balanced(ops: Ops, e: Any, m: Measured) -> Scalar:
-    """The radius at which what bends over r_{k-1} would be half of what noise adds."""
-    share = 1 / e.probe.radius_factor
-    bending = ops.maximum(m.off * share * share, ops.tiny(e.gradient))
-    return m.before * (e.probe.noise / (2 * bending * m.before)) ** (1 / 3)
 
 
 def as_chosen(ops: Ops, p: Parameters, s: State, probe: Probe) -> Resolution:

@@ -2,12 +2,15 @@
 
 1. If no noise is known of, ``noise_level.py`` finds out if it is noise, and the search begins anew
    from the same v_1. So it does where a jump does not pay, if v_1 was probed over r only.
-2. If noise is known of, radius and sides are chosen anew, in ``noisy_radius.py``: along the last
-   v_k, which shows more than a random direction of what f does where it is stiff.
-3. From then on, at the same point, gamma is raised to four times the error. The event on which the
-   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
-   the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
-   T in its place, it begins anew.
+2. If noise is known of, and another radius is worth the steps that would be lost, one is chosen, in
+   ``noisy_radius.py``: along the last v_k, which shows more than a random direction of what f does
+   where it is stiff. The search begins anew, unless it is almost the radius that there was.
+3. Else, and from then on at the same point, gamma is raised to four times the error. The event on
+   which the certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off
+   the same T: the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has
+   put another T in its place, it begins anew.
+4. Where a recheck has measured the error, and T shows enough for this gamma, the claim is made: the
+   same queries would tell the same.
 """
 
 from collections.abc import Callable
@@ -20,10 +23,10 @@ from unsaddle.core.phases import PhaseName
 from unsaddle.core.records import choose
 from unsaddle.core.resolution import Resolution, vacuous
 from unsaddle.escapes.basis import keeps_all, place
+from unsaddle.escapes.first_radius import TUNING as RADIUS
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.noise_level import CLOSE_BY
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD
-from unsaddle.escapes.noisy_radius import TUNING as RADIUS
 from unsaddle.escapes.noisy_radius import choose as choose_radius
 from unsaddle.escapes.recheck import LOWEST_HALF, claimed
 from unsaddle.escapes.recurrence import Recurrence, again
@@ -46,7 +49,7 @@ TUNING = Tuning()
 def as_expected(e: Memory) -> Scalar:
     """Say whether the errors of known noise are such that another radius would gain little."""
     little = e.recurrence.off_tridiagonal <= TUNING.expected * e.steps * e.resolution.error
-    return (e.probe.noise > 0) & little
+    return (e.probe.noise > 0) & (e.resolution.sides > 1) & little
 
 
 def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -79,11 +82,7 @@ def resume(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
 
 
 def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
-    """Give the update that raises gamma above the error, reads T again, and goes on.
-
-    Where a recheck has measured that error, and T shows enough, the claim is made: the same queries
-    would tell the same.
-    """
+    """Give the update that raises gamma above the error, reads T again, and goes on."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis

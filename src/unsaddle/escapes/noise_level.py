@@ -24,8 +24,8 @@ from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
 from unsaddle.core.resolution import few_roundoffs
+from unsaddle.escapes.first_radius import TUNING as RADIUS
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD
-from unsaddle.escapes.noisy_radius import TUNING as RADIUS
 
 CLOSE_BY, HALF_RADIUS = PhaseName.CLOSE_BY, PhaseName.HALF_RADIUS
 RECHECK_CLOSE, SEARCH_ANEW = PhaseName.RECHECK_CLOSE, PhaseName.SEARCH_ANEW

@@ -20,12 +20,11 @@ f bends over r as much as it curves, and curves no    the search ends unresolved
 less over r/2; or gamma is above all curvature seen   of this r
 ====================================================  ==============================================
 
-A Lanczos search whose descent has met rho does without g(x~ + (r/2) v_1): errors show as it goes
-on, as V'HV ceases to be symmetric (``doubt.py``), and are measured along the Ritz vector before
-anything is claimed (``recheck.py``).
+A Lanczos search whose descent has met rho does without g(x~ + (r/2) v_1): errors show as V'HV
+ceases to be symmetric (``doubt.py``), and along the Ritz vector before any claim (``recheck.py``).
 
-Where the noise is known, ``noisy_radius.py`` chooses r; it is kept, as is what a recheck chose.
-Where products are exact there is nothing to choose: one of them tells l, and the search begins.
+Where noise is known, ``noisy_radius.py`` chooses r; it is kept, as is what a recheck chose. Where
+products are exact one of them tells l, and the search begins.
 """
 
 from math import inf, sqrt
@@ -37,9 +36,10 @@ from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
 from unsaddle.core.records import choose
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_products, vacuous
 from unsaddle.escapes.best_difference import as_chosen
+from unsaddle.escapes.first_radius import TUNING as RADIUS
+from unsaddle.escapes.first_radius import fits
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
-from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
-from unsaddle.escapes.noisy_radius import TUNING as RADIUS
+from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES
 from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
@@ -84,9 +84,8 @@ def first(
     unit = ops.maximum(ops.roundoff(s.x), c.unit)
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
     guess, small = probe.radius < 0, ops.where(probe.radius < 0, -probe.radius, small)
-    small = ops.where(c.probe_radius > 0, c.probe_radius, small)
-    begun = guess | ((c.probe_radius > 0) & (noise > 0))
-    small = ops.where(begun, small / RADIUS.longer, small)
+    small, fixed = ops.where(c.probe_radius > 0, c.probe_radius, small), c.probe_radius > 0
+    small = small / ops.where(guess | (fixed & (noise > 0)), RADIUS.longer, 1.0)
     small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
     known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
     pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)

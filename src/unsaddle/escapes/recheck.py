@@ -12,9 +12,9 @@ Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
 Four times that error must stay below gamma, or it must be at most four times what noise adds to it.
-Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If it is
-not, the search begins anew over a shorter r, such that bending and noise are in balance; where
-noise may be all, gamma is raised to four errors instead.
+Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If not,
+the search begins anew over a shorter r, such that bending and noise are in balance; where noise may
+be all, or errors as large were met before, gamma is raised to four errors instead.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -99,11 +99,10 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
 
 
 def claimed(ops: Ops, e: Any, whole: Scalar, bend: Vector) -> Scalar:
-    """Claim; or jump, if theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
+    """Claim; or jump: theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its."""
     half = ops.dot(e.direction, bend)
-    bending = abs(whole - half) * richardson(ops, e)
-    asked = half < -TUNING.asked * e.resolution.asked
-    seen = asked & (half < -2 * (bending + 2 * noise_of(e)))
+    error = abs(whole - half) * richardson(ops, e) + 2 * noise_of(e)
+    seen = (half < -TUNING.asked * e.resolution.asked) & (half < -2 * error)
     return ops.where(seen | (e.curvature < -4 * e.largest_error(ops)), DIP, CERTIFIED)
 
 
@@ -123,8 +122,8 @@ def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Sc
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
     share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
     share = ops.maximum(share, TUNING.shortest)
-    noise = TUNING.bends * noise_of(e)
-    anew = error > ops.maximum(noise, TUNING.unlike * e.largest_error(ops))
+    met = TUNING.unlike * e.largest_error(ops)
+    anew = error > ops.maximum(TUNING.bends * noise_of(e), met)
     share = ops.where(anew, share, 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
