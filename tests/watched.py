@@ -34,6 +34,7 @@ MEASURED = ("auto", "agd-auto", "agd+lanczos", "cdhs", "adancg", "fastcubic")
 START = np.array([1.0, 0.0])  # descent from here leads to the saddle
 each_method = pytest.mark.parametrize("method", OPTIONS)
 each_form = pytest.mark.parametrize("form", ["apart", "together"])  # jac, or jac=True
+some_calls = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
 Calls = list[tuple[str, np.ndarray]]
 
 
@@ -121,9 +122,12 @@ def shows(certificate: Any, hessian: np.ndarray) -> None:
     assert abs(certificate.curvature - curvature) <= 0.05 * abs(curvature)
 
 
-def positions(count: int) -> list[int]:
-    """Give the numbers of a run's calls: all, or of a long run about a hundred and the last ten."""
-    step = 1 if count <= 250 else count // 100
+def positions(count: int, every: int = 1) -> list[int]:
+    """Give the numbers of a run's calls: all, or of a long run about a hundred and the last ten.
+
+    With ``every`` above one, so few of them, but for the last ten.
+    """
+    step = every * (1 if count <= 250 else count // 100)
     return sorted({*range(1, count + 1, step), *range(max(1, count - 9), count + 1)})
 
 

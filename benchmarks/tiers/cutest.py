@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,12 +22,18 @@ SLOW_BOUNDED = ("FBRAINLS", "HS25")  # minutes to compile
 
 def cutest() -> Iterator[Problem]:
     """Give the problems of at most 200 variables, each compiled when its turn comes."""
+    for name, x0, f in objectives():
+        yield _compiled(name, x0, f)
+
+
+def objectives() -> Iterator[tuple[str, Array, Callable[[Any], Any]]]:
+    """Give the name, the start and the function, for JAX, of each of these problems."""
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
     for each in _problems("unconstrained"):
         x0 = None if type(each).__name__ in SLOW else _flat(jax, each)
         if x0 is not None and x0.size <= LARGEST:
-            yield _compiled(jax, each, x0)
+            yield type(each).__name__, x0, _objective(jax, each)
 
 
 def bounded(largest: int) -> Iterator[tuple[Problem, Array, Array]]:
@@ -39,7 +45,7 @@ def bounded(largest: int) -> Iterator[tuple[Problem, Array, Array]]:
         if x0 is not None and x0.size <= largest:
             sides = (jax.flatten_util.ravel_pytree(side)[0] for side in each.bounds)
             lower, upper = (np.asarray(side, float) for side in sides)
-            yield _compiled(jax, each, x0), lower, upper
+            yield _compiled(type(each).__name__, x0, _objective(jax, each)), lower, upper
 
 
 def _flat(jax: Any, problem: Any) -> Array | None:
@@ -50,12 +56,13 @@ def _flat(jax: Any, problem: Any) -> Array | None:
         return None
 
 
-def _compiled(jax: Any, problem: Any, x0: Array) -> Problem:
+def _objective(jax: Any, problem: Any) -> Callable[[Any], Any]:
     _, unravel = jax.flatten_util.ravel_pytree(problem.y0)
+    return lambda x: problem.objective(unravel(x), problem.args)
 
-    def f(x: Any) -> Any:
-        return problem.objective(unravel(x), problem.args)
 
+def _compiled(name: str, x0: Array, f: Callable[[Any], Any]) -> Problem:
+    jax = importlib.import_module("jax")
     both, hessian = jax.jit(jax.value_and_grad(f)), jax.jit(jax.hessian(f))
     last: list[Any] = [None, None]
 
@@ -65,7 +72,7 @@ def _compiled(jax: Any, problem: Any, x0: Array) -> Problem:
         return last[1]
 
     return Problem(
-        type(problem).__name__,
+        name,
         x0.size,
         lambda x: float(seen(x)[0]),
         lambda x: np.asarray(seen(x)[1]),

@@ -93,7 +93,7 @@ def _part(ordeal: str, seed: int, share: float, part: int, parts: int, rows: Any
 
 def _count(rows: dict[str, Row], begun: list[Any], wrong: str) -> None:
     _, name, trial, chance = begun
-    row = rows.setdefault(name, Row(name, chance))
+    row = rows.setdefault(f"{name}, {chance}", Row(name, chance))
     row.trials += 1
     if wrong:
         row.wrong.append((trial, wrong))

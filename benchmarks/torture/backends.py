@@ -40,11 +40,19 @@ def jax_trials(seed: int) -> Iterator[Trial]:
     return fuzz.through(jax_doors(), values)
 
 
+def fault_trials(seed: int) -> Iterator[Trial]:
+    """Give faults on torch and in ASE."""
+    from benchmarks.torture import faults_elsewhere
+
+    return faults_elsewhere.trials(seed)
+
+
 def calibration(seed: int) -> Iterator[Trial]:
     """Give searches and whole runs on torch and JAX, at and from saddles."""
     for row, call in {"torch.certify": _torch_certifies, "jax.certify": _jax_certifies}.items():
         for kind in PRECISIONS:
             yield from _each(f"{row}, {kind}", partial(call, kind), seed)
+    yield from _each("jax.certify, hessp", partial(_jax_certifies, "float64", products=True), seed)
     for row, call in {"torch": _torch_runs, "jax.minimize": _jax_runs}.items():
         for method in MEASURED:
             yield from _each(f"{row}, {method}", partial(call, method), seed)
@@ -105,7 +113,7 @@ def _torch_runs(method: str, family: str, seed: int) -> str:
     )
 
 
-def _jax_certifies(kind: str, family: str, seed: int) -> str:
+def _jax_certifies(kind: str, family: str, seed: int, products: bool = False) -> str:
     import jax.numpy as jnp
 
     import unsaddle.jax as front
@@ -113,7 +121,7 @@ def _jax_certifies(kind: str, family: str, seed: int) -> str:
     with_doubles()
     lam = eigenvalues(family)
     words = jnp.zeros(N, kind), (jnp.array(lam, kind),), GAMMA, DELTA, seed
-    found = front.certify(_slope, *words).certificate()
+    found = front.certify(_slope, *words, hessp=products).certificate()
     return judged(found, float(lam[0]), lambda way: curved(np.asarray(way, float), lam))
 
 

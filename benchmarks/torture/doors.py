@@ -17,6 +17,7 @@ from ase.optimize import FIRE
 import unsaddle
 import unsaddle.ase
 from unsaddle.cli.commands import main
+from unsaddle.methods.table import STOCHASTIC
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 KICKED: dict[str, Any] = {**CONSTANTS, "decrease_available": 1.0}
@@ -118,17 +119,12 @@ def numpy_doors() -> dict[str, Door]:
     search = {"grad": gradient, "x": [0.0, 1.0], "max_gradients": 60}
     sampled: dict[str, Any] = {"grad": _mean, "x0": [1.0, 0.1], "sampler": _sampler}
     sampled |= {"max_samples": 200, **SAMPLED}
-    psgd = {**sampled, "method": "psgd"}
-    options = (
-        "batch",
-        "search_batch",
-        "checks",
-        "check_batch",
-        "step",
-        "radius",
-        "noise",
-        "quantile",
-    )
+    drawn = {
+        f"minimize_stochastic, {name}": Door(_stopped, sampled | {"method": name}, line.options)
+        for name, line in STOCHASTIC.items()
+    }
+    first = drawn["minimize_stochastic, sgd+nc"]
+    drawn["minimize_stochastic, sgd+nc"] = first._replace(answers=("grad", "sampler"))
     return {
         **each,
         "minimize, starts": Door(unsaddle.minimize, start | bounded | {"starts": 2}),
@@ -140,10 +136,7 @@ def numpy_doors() -> dict[str, Door]:
         "minimize, numerical": Door(unsaddle.minimize, {**start, **bounded, "jac": None}),
         "certify": Door(unsaddle.certify, search, answers=("grad",)),
         "find_negative_curvature": Door(unsaddle.find_negative_curvature, search),
-        "minimize_stochastic": Door(
-            unsaddle.minimize_stochastic, sampled, options, ("grad", "sampler")
-        ),
-        "minimize_stochastic, psgd": Door(_stopped, psgd, options),
+        **drawn,
         "FiniteSum": Door(
             _finite_sum,
             {"grad": _mean, "data": np.linspace(-1, 1, 9), "replace": False},

@@ -18,9 +18,9 @@ from benchmarks.torture.trial import Trial
 from unsaddle import load, save
 from unsaddle.core.records import leaves
 
-METHODS = [
-    it for it in ALL if it not in ("neon", "neon+", "neon2", "cdhs")
-]  # runs of 700 gradients and more
+LONG = ("neon", "neon+", "neon2", "cdhs")  # runs of 700 gradients and more
+OTHER = ("auto, at a bound", "auto, starts")  # not resumed to the bit, and not one run
+METHODS = [it for it in ALL if it not in (*LONG, *OTHER)]
 FLIPS = 400  # of a bit, for each method
 CUTS = 100  # lengths to which a file is cut, for each method
 SHORT = 12  # gradients after which the file is written that is damaged

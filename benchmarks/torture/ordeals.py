@@ -35,7 +35,7 @@ ORDEALS = {
     ),
     "calibration": Ordeal(
         "The Hessian has an eigenvalue just below -gamma. A certificate that it has none is false, "
-        "and may be given with probability delta = 0.1 at most. A direction that is given must be "
+        "and may be given with probability delta at most. A direction that is given must be "
         "one.",
         calibration.trials,
     ),
@@ -43,6 +43,11 @@ ORDEALS = {
         "Runs in threads, in forked and spawned processes, under asyncio and on two ranks must end "
         "as one alone does, to the bit.",
         company.trials,
+    ),
+    "faults on torch and in ASE": Ordeal(
+        "The closure of every optimiser fails at every call, and so does a calculator. The next "
+        "step goes on, and the run must end as if nothing had happened, to the bit.",
+        backends.fault_trials,
     ),
     "torch": Ordeal(
         "Nasty values for every argument of every torch optimiser, `Escape`, `certify` and saved "
@@ -53,10 +58,11 @@ ORDEALS = {
         "Nasty values for every argument on JAX and in optax. A value that is taken is compiled "
         "in, for seconds, so that this is a sample.",
         backends.jax_trials,
-        20,
+        10,
     ),
     "calibration on torch and JAX": Ordeal(
-        "As above: `certify` in two precisions, and whole runs of five methods.",
+        "As above, with delta = 0.1: `certify` in two precisions and by exact products, and whole "
+        "runs of five methods.",
         backends.calibration,
     ),
 }

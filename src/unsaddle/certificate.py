@@ -108,8 +108,20 @@ def table(rows: Mapping[str, Any]) -> str:
     return f"<table>{cells}</table>"
 
 
-def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certificate:
-    """Put a claim into words; a gradient's relative error is ``noise``, if above the roundoff."""
+def certificate(
+    claim: Claim, noise: float = 0.0, share: float = 1.0, settled: bool = False
+) -> Certificate:
+    """Put a claim into words.
+
+    Args:
+        claim: The claim.
+        noise: Relative error of a gradient, if above the roundoff.
+        share: The search's, of all gradients of the run.
+        settled: Whether gamma is what the search could show within its budget.
+
+    Returns:
+        The certificate.
+    """
     holds = {1: True, 0: False, -1: None}[int(claim.holds)]
     return Certificate(
         holds=holds,
@@ -118,7 +130,7 @@ def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certifi
         curvature=float(claim.curvature),
         direction=claim.direction if holds is False else None,
         gradients=int(claim.gradients),
-        note=" ".join(_notes(claim, holds, noise)),
+        note=" ".join(_notes(claim, holds, noise, settled)),
         share=share,
         probe_radius=float(claim.radius),
         central=bool(claim.sides > 1),
@@ -129,7 +141,7 @@ def certificate(claim: Claim, noise: float = 0.0, share: float = 1.0) -> Certifi
     )
 
 
-def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
+def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> list[str]:
     """Say how the claim was reached, and every caveat."""
     notes, largest, measured = [], float(claim.largest), float(claim.noise)
     errors = "noise" if (noise or measured) and not claim.exact else "rounding"
@@ -145,7 +157,8 @@ def _notes(claim: Claim, holds: bool | None, noise: float) -> list[str]:
         change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
         noisy = f"a gradient with noise {measured or noise:.1g}"
         why = noisy if errors == "noise" else "floating point"
-        notes += [f"curvature_tol was raised {change}: {why} cannot show less."]
+        why = "certificate_budget does not" if settled else f"{why} cannot"
+        notes += [f"curvature_tol was raised {change}: {why} show less."]
     if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
         notes += [f"Gradients err by {measured:.1g}: {order} differences over {claim.radius:.2g}."]

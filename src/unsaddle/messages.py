@@ -14,6 +14,7 @@ CONSTRAINED = (
     "are not supported: bounds are, with bounds=; for equations eliminate variables, or add a "
     "penalty to fun, or use scipy.optimize.minimize(..., method='trust-constr')"
 )
+SHARE = "is of unsaddle.minimize only: pass curvature_tol=<the curvature to certify>"
 BUDGET = "is not known here: pass max_gradients=<a whole number>"
 TARGET = "is not known here: pass tol=<the gradient norm to reach>"
 NO_HESSIAN = "is not needed: curvature is measured with gradients; hessp=<its products> is used"
@@ -71,6 +72,7 @@ UNTIMED = "is not known here, as compiled code knows no time: pass max_gradients
 TRACED = {
     **ELSEWHERE,
     "max_seconds": UNTIMED,
+    "certificate_budget": SHARE,
     "history": "is not kept here: nothing returns to the host before the end",
     **dict.fromkeys(("jac", "grad", "gradient"), DERIVED),
     "callback": "is not known here: nothing returns to the host before the end",
@@ -88,6 +90,7 @@ TRAINED = {
     **ELSEWHERE,
     **dict.fromkeys(("momentum", "betas", "nesterov"), OWN),
     **dict.fromkeys(("max_seconds", "max_gradients", "history"), LOOP),
+    "certificate_budget": SHARE,
     "weight_decay": "is not known here: add weight_decay / 2 * |x|^2 to the loss",
 }
 P = ParamSpec("P")

@@ -1,5 +1,7 @@
 """Structures for the tests: saddles that relaxations stop on, and ordinary ones."""
 
+from functools import cache
+
 import numpy as np
 from ase import Atoms
 from ase.build import add_adsorbate, fcc111, molecule
@@ -19,11 +21,17 @@ def cuboctahedron(symbol: str = "Cu", shells: int = 2) -> Atoms:
     return atoms
 
 
-def icosahedron(symbol: str = "Cu") -> Atoms:
-    """13 atoms, a minimum."""
-    atoms = Atoms(Icosahedron(symbol, 2))
+def icosahedron(symbol: str = "Cu", shells: int = 1) -> Atoms:
+    """13, 55, ... atoms, a minimum."""
+    atoms = Atoms(Icosahedron(symbol, shells + 1))
     atoms.calc = EMT()
     return atoms
+
+
+@cache
+def lowest_of_the_icosahedron() -> float:
+    """The lowest curvature of 55 atoms of copper, where runs from the cuboctahedron should end."""
+    return exact(relaxed(icosahedron(shells=2)))[0]
 
 
 def adatom(site: str = "bridge") -> Atoms:

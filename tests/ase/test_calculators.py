@@ -37,6 +37,7 @@ def charged():
 
 
 @pytest.mark.parametrize("make", [Minimum, lambda atoms, **words: Escape(BFGS(atoms, **words))])
+@pytest.mark.slow
 def test_charges_and_moments_are_those_of_the_structure(make, tmp_path):
     plain, atoms = small("CH3OH"), charged()
     file = tmp_path / "opt.traj"

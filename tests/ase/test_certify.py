@@ -102,6 +102,7 @@ def in_a_cell(atoms):
 
 @pytest.mark.parametrize("change", [shifted, turned, relabelled, in_a_cell])
 @pytest.mark.parametrize("saddle", [False, True])
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_place_and_labels(change, saddle):
     atoms = line() if saddle else relaxed(small("CH3OH"))
     other = atoms.copy()
@@ -178,6 +179,7 @@ def test_displacement_and_noise_are_passed_on():
 
 
 @pytest.mark.parametrize("make", [lambda: cuboctahedron(shells=1), lambda: adatom("fcc"), small])
+@pytest.mark.slow
 def test_every_certificate_is_true(make):
     atoms = relaxed(make())
     lowest = exact(atoms)[0]

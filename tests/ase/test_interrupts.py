@@ -69,6 +69,7 @@ def by_escape(atoms):
 
 @pytest.mark.parametrize("operation", WITHIN)
 @pytest.mark.parametrize("make", [by_minimum, by_escape])
+@pytest.mark.slow
 def test_a_state_is_never_torn(make, operation):
     """After a Ctrl-C in the midst of any update, the run goes on as if there had been none."""
     with pytest.MonkeyPatch.context() as patch:

@@ -25,6 +25,7 @@ def centred(symmetric):
 
 
 @pytest.mark.parametrize("filtered", [FrechetCellFilter, UnitCellFilter])
+@pytest.mark.slow
 def test_a_cell_keeps_its_symmetry_or_leaves_the_saddle(filtered):
     energies = {}
     for symmetric in (True, False):

@@ -1,7 +1,8 @@
 """Methods x landscapes x backends: given the same noise, the same queries in the same order.
 
-JAX takes seconds to compile each of them: there every method is tried on one landscape, on optax
-some, as ``test_outcomes.py`` tries them all; the rest every night.
+JAX takes seconds to compile each of them. In every run each method is tried on one landscape,
+through ``minimize`` or, if it takes samples, through optax, where it is compiled sooner; and one of
+each kind through both. The rest is tried every night.
 """
 
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from tests.conformance.backends import run_numpy, run_numpy_sampled
 from tests.conformance.on_jax import run_jax, run_jax_sampled, run_optax, run_optax_sampled
 from tests.conformance.on_torch import run_torch, run_torch_sampled
+from tests.often import most_at_night
 from unsaddle import landscapes, minimize
 from unsaddle.core.kernel import give_up
 from unsaddle.core.phases import PROOF, name_of
@@ -84,7 +86,7 @@ SPECIAL = {
     ),  # only a recheck sees
 }
 MEASURES = ("auto", "agd-auto", "agd+lanczos", "pgd")  # on the way, or in a proof behind it
-KINDS = ("auto", "pgd", "sgd+nc", "psgd")  # without constants, with a proof, of samples
+KINDS = ("auto", "sgd+nc", "psgd")  # without constants, of samples
 QUERIES = 160  # the mirror symmetry of a saddle turns rounding into the side of a jump later on
 TOL = 1e-12
 COARSE = {  # a turn of the direction by rounding shows in full
@@ -101,16 +103,15 @@ def tilted_start(f):
 
 def tried(methods):
     """All of methods x landscapes x backends, at night what would be compiled for little."""
-    return [
-        pytest.param(*each, marks=() if often(*each) else pytest.mark.nightly)
-        for each in product(methods, LANDSCAPES, BACKENDS)
-    ]
+    cases = [*product(methods, LANDSCAPES, BACKENDS)]
+    return most_at_night([each for each in cases if often(*each)], cases)
 
 
 def often(method, landscape, backend):
-    """Say whether a case is tried in every run: on JAX a method once, on optax every kind of it."""
+    """Say whether a case is tried in every run: a method by one door, each kind of it by both."""
     own = "rippled" if method in MEASURES else "quartic"
-    return backend == "torch" or (landscape == own and (backend == "jax" or method in KINDS))
+    door = "optax" if method in SAMPLED else "jax"
+    return backend == "torch" or (landscape == own and (backend == door or method in KINDS))
 
 
 @pytest.mark.parametrize(("method", "landscape", "backend"), tried(METHODS))

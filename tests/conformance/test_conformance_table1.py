@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from tests.conformance import test_conformance as common
+from tests.often import most_at_night
 from unsaddle.core.kernel import give_up
 from unsaddle.core.phases import name_of
 from unsaddle.methods.table import find
@@ -25,10 +26,8 @@ def often(method: str, landscape: str, backend: str) -> bool:
     return backend == "torch" or (landscape == "quartic" and backend == "jax")
 
 
-CASES = [
-    pytest.param(*each, marks=() if often(*each) else pytest.mark.nightly)
-    for each in product(ROWS, common.LANDSCAPES, common.BACKENDS)
-]
+ALL = [*product(ROWS, common.LANDSCAPES, common.BACKENDS)]
+CASES = most_at_night([each for each in ALL if often(*each)], ALL)
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,9 @@
 """Methods x cases x front ends: a run ends the same way wherever it is run.
 
 Noise differs between the backends here, as it does for users; the outcome may not. The cases are
-members of one family of functions, so that JAX compiles a method once for all of them: through
-optax in every run, and every night through ``minimize``, which ``test_conformance.py`` tries:
+members of one family of functions, so that JAX compiles a method once for all of them. In every
+run that is done through optax for one method of each kind, as ``test_conformance.py`` compiles all
+of them. All of it is tried every night:
 
     f(x) = sum_i curvature_i x_i^2/2 + quartic_i x_i^4/4.
 """
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.often import most_at_night
 from unsaddle import METHODS, Outcome, minimize
 
 LIMIT = 20_000  # gradients, which none of these runs needs
@@ -54,6 +56,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # a new method joins here
     "adancg": {},
     "fastcubic": {},
 }
+KINDS = ("auto", "pgd", "ancgd", "fastcubic")  # those of a kind end alike
 DECEIVED = {  # what makes a method's own test pass at a saddle, and how its run then ends
     "pgd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),
     "pagd": ({"decrease": NEVER}, Outcome.NEGATIVE_CURVATURE),
@@ -144,10 +147,8 @@ FRONT_ENDS = {"numpy": on_numpy, "torch": on_torch, "jax": on_jax, "optax": on_o
 
 def tried(methods: Any, compiled: Any) -> list[Any]:
     """All of methods x front ends, at night what is compiled and not among those."""
-    cases = product(methods, FRONT_ENDS)
     often = {*product(methods, ("numpy", "torch")), *compiled}
-    night = pytest.mark.nightly
-    return [pytest.param(*each, marks=() if each in often else night) for each in cases]
+    return most_at_night(often, product(methods, FRONT_ENDS))
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +161,7 @@ def double_precision(request: pytest.FixtureRequest) -> Any:
         yield
 
 
-@pytest.mark.parametrize(("method", "front_end"), tried(METHODS, product(METHODS, ["optax"])))
+@pytest.mark.parametrize(("method", "front_end"), tried(METHODS, product(KINDS, ["optax"])))
 def test_every_case_ends_certified(method: str, front_end: str) -> None:
     end = FRONT_ENDS[front_end](method, told(method))
     ends = {name: end(case) for name, case in CASES.items()}
@@ -168,7 +169,7 @@ def test_every_case_ends_certified(method: str, front_end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "front_end"), tried(DECEIVED, product(("pgd", "ancgd"), ["jax"]))
+    ("method", "front_end"), tried(DECEIVED, [("pgd", "jax"), ("ancgd", "optax")])
 )
 def test_a_test_that_is_deceived_proves_nothing(method: str, front_end: str) -> None:
     options, expected = DECEIVED[method]

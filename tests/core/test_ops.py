@@ -116,6 +116,14 @@ MEANINGS = {  # operation: what it gives for X and Y, and what it is to give
     "set_scalar": (lambda b, o, x, y: o.set_scalar(b.row(2, 3, 5), 1, 7), [2, 7, 5]),
     "get_scalar": (lambda b, o, x, y: o.get_scalar(b.row(2, 3, 5), 1), 3),
     "square": (lambda b, o, x, y: o.square(x, 2) @ b.row(2, 3), [0, 0]),
+    "product": (
+        lambda b, o, x, y: [
+            o.product(2.0, m, b.row(1, 10), 3.0, b.row(5, 7))
+            for lines in [o.set_lines(o.square(x, 2), 1, b.row(2, 3), 0, b.row(5, 7))]
+            for m in (lines, lines.T)
+        ],
+        [25, 95, 165, 81],
+    ),
     "set_lines": (
         lambda b, o, x, y: (
             o.set_lines(o.square(x, 2), 1, b.row(2, 3), 0, b.row(5, 7)) @ b.row(1, 10)

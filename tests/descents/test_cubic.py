@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.escapes.test_escapes import CASES
 from unsaddle import METHODS, Outcome, landscapes, minimize
 from unsaddle.core.session import Session
 from unsaddle.descents import cubic_model, krylov_space
@@ -151,20 +150,3 @@ def test_a_rho_that_is_too_small_is_raised_at_one_value_each() -> None:
     )  # fmt: skip
     assert result.outcome is Outcome.CERTIFIED
     assert [*result.history.phase].count("cubic_step") > [*result.history.phase].count("go")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", CASES)
-def test_with_products_every_saddle_is_left(name: str) -> None:
-    """Certified, and true by the exact Hessian: 20 seeds."""
-    f, (tol, known) = landscapes.LANDSCAPES[name](), CASES[name]
-    told = {"tol": tol, "smoothness": f.smoothness, "hessian_lipschitz": f.hessian_lipschitz}
-    for seed in range(20):
-        result = minimize(
-            f.value, f.saddles[0], jac=f.gradient, hessp=lambda x, p: f.hessian(x) @ p,
-            method="fastcubic", seed=seed, **(told | known),
-        )  # fmt: skip
-        assert result.outcome is Outcome.CERTIFIED, (seed, result.message)
-        assert f.value(result.x) < f.value(f.saddles[0])
-        lowest = np.linalg.eigvalsh(f.hessian(result.x))[0]
-        assert lowest > -result.certificate.curvature_tol

@@ -4,18 +4,19 @@ import pytest
 
 from benchmarks.escapes.race_jax import RUNNERS, many, run
 from tests.docs.test_backend_docs import PROBLEMS, built, leave_where_others_stay
+from tests.often import most_at_night
 
 OFTEN = "matrix_factorisation"  # the others at night, as they are tried on torch
-EACH = [it if it == OFTEN else pytest.param(it, marks=pytest.mark.nightly) for it in PROBLEMS]
 
 
-@pytest.mark.parametrize("problem", EACH)
+@pytest.mark.parametrize("problem", most_at_night([OFTEN], PROBLEMS))
 def test_an_example(problem):
     """``escape(optax.adam)`` and ``ancgd`` certify a minimum; sgd and adam end where they began."""
     names = [*RUNNERS]
     leave_where_others_stay(run, built(problem), names[:2], names[2:])
 
 
+@pytest.mark.nightly  # tests/jax/test_jax.py has many seeds of a smaller problem
 def test_many_seeds():
     problem = built(OFTEN)
     runs = many(problem, 16)

@@ -46,6 +46,7 @@ def test_a_probe_wider_than_the_function_is_not_believed(where: tuple, method: s
 
 
 @pytest.mark.parametrize("method", ["pgd", "pagd"])
+@pytest.mark.slow
 def test_a_proof_knows_the_constants_that_were_given(method: str) -> None:
     scale = 1e-5
     value, slope, top = waves(0.0, scale, "f")

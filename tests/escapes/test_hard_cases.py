@@ -280,6 +280,7 @@ def test_a_descent_that_goes_back_to_the_saddle_is_not_called_for_ever() -> None
     assert result.best.fun < 0
 
 
+@pytest.mark.slow
 def test_a_descent_that_goes_round_in_floating_point_ends() -> None:
     known = {"smoothness": 8.0, "hessian_lipschitz": 9.0, "tol": 1e-17}
     third = lambda x: saddle_gradient(x / 3) / 3  # noqa: E731

@@ -1,6 +1,7 @@
 """The Lanczos search alone: what it claims, how often wrongly, and what that costs; its jump."""
 
 import math
+from itertools import product
 from math import inf, pi, sqrt
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from benchmarks.tiers.judge import fewest
 from tests.budgets import krylov_budget
+from tests.often import most_at_night
 from unsaddle import certify, landscapes, minimize
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import BEGIN, CERTIFIED, START
@@ -47,8 +49,9 @@ def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int, vect
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.3, 0.1])
-@pytest.mark.parametrize("n", [50, 500])
+@pytest.mark.parametrize(
+    ("n", "delta"), most_at_night([(50, 0.1), (500, 0.3)], product([50, 500], [0.3, 0.1]))
+)
 def test_false_certificates_are_no_more_frequent_than_promised(n: int, delta: float) -> None:
     """lambda_min = -gamma (1 + 1e-9), 2000 seeds: certified with frequency at most delta.
 

@@ -46,6 +46,7 @@ def searched(curvatures: np.ndarray, spread: float, seed: int) -> np.ndarray | N
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5])
+@pytest.mark.slow
 def test_a_search_finds_the_curvature_that_is_there(spread: float) -> None:
     """RQ <= -d/4 with frequency at least 3/4, where lambda_min = -d, as one search is meant to.
 
@@ -63,6 +64,7 @@ def test_nothing_grows_far_that_is_bent_by_half_of_d() -> None:
     assert all(searched(curvatures, 0.0, seed) is None for seed in range(30))
 
 
+@pytest.mark.slow
 def test_what_is_far_is_bent_by_a_quarter_of_d() -> None:
     """Without noise, all of 100 starts, whatever the rest of the spectrum is."""
     for seed in range(100):

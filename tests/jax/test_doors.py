@@ -10,11 +10,11 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 import unsaddle.jax  # noqa: E402
+from tests.often import most_at_night  # noqa: E402
 from unsaddle.methods.table import METHODS  # noqa: E402
 
 KNOWN = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "decrease_available": 1.0}
-NIGHTLY = pytest.mark.nightly  # a vmapped program takes half a minute to compile
-EACH = [it if it == "agd-auto" else pytest.param(it, marks=NIGHTLY) for it in METHODS]
+OFTEN = ("agd-auto",)  # a vmapped program takes long to compile
 NEEDED = {name: {word: KNOWN[word] for word in it.constants} for name, it in METHODS.items()}
 
 
@@ -22,7 +22,7 @@ def fun(x):
     return x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4
 
 
-@pytest.mark.parametrize("method", EACH)
+@pytest.mark.parametrize("method", most_at_night(OFTEN, METHODS))
 def test_many_starts_under_jit(method):
     def solve(starts):
         return unsaddle.jax.minimize_many(fun, starts, (), method, tol=1e-2, **NEEDED[method])

@@ -1,6 +1,6 @@
 """The JAX front end: pure, compiled once, batched, on pytrees, and honest about its end."""
 
-from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 import unsaddle.jax as front  # noqa: E402
+from tests.often import most_at_night  # noqa: E402
 from unsaddle import Outcome, minimize  # noqa: E402
 from unsaddle.methods.table import METHODS  # noqa: E402
 
@@ -33,12 +34,6 @@ def start(dtype=None):
 
 def minimum():
     return {"x": jnp.zeros(2), "y": jnp.ones(1)}
-
-
-def most_at_night(often, all_of_them):
-    """Mark those that are compiled at night only, as others stand for them."""
-    night = pytest.mark.nightly
-    return [it if it in often else pytest.param(it, marks=night) for it in all_of_them]
 
 
 def value(x):
@@ -99,15 +94,25 @@ def test_no_second_trace_and_no_transfer(solution):
     assert len(TRACES) == before
 
 
+def mixed():
+    return {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_returns_to_the_host(method):
-    """A whole run is one program: the function stands in it three times, and no host is called."""
+    """A whole run is one program: the function stands in it three times, and no host is called.
+
+    Nor does any warn of mixed and coarse precisions, as tracing would.
+    """
     given = CONSTANTS | {"method": method, "decrease_available": 1.0}
 
     def marked(tree):
         return fun(tree) + jnp.sinh(tree["x"]).sum()
 
-    program = str(jax.make_jaxpr(lambda x: front.minimize(marked, x, **given))(start()))
+    traced = jax.make_jaxpr(lambda x: front.minimize(marked, x, **given), return_shape=True)
+    program, shapes = traced(mixed())
+    assert shapes.x["x"].dtype == jnp.bfloat16
+    program = str(program)
     assert "callback" not in program
     assert program.count(" sinh ") == 3  # with its gradient, alone, and at the end
 
@@ -260,8 +265,10 @@ def test_constants_may_be_arrays_of_one_number():
 WELLS = [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)]
 
 
-@pytest.mark.parametrize("method", ["anc", "nc"])
-@pytest.mark.parametrize("gamma", [0.1, None])
+@pytest.mark.parametrize(
+    ("method", "gamma"),
+    most_at_night([("anc", None), ("nc", 0.1)], product(["anc", "nc"], [0.1, None])),
+)
 def test_a_narrow_well_far_away_is_no_floor(method, gamma):
     """The gradient is odd about the saddle, so that no third derivative shows how it bends."""
 
@@ -278,13 +285,10 @@ def test_a_narrow_well_far_away_is_no_floor(method, gamma):
             assert int(claim.holds) < 1 or float(claim.curvature_tol) > 1
 
 
-def test_mixed_and_coarse_precisions_warn_of_nothing():
-    x0 = {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
-    for method in METHODS:  # tracing is what warns; one of them is run too
-        given = CONSTANTS | {"method": method, "tol": 0.05, "decrease_available": 1.0}
-        solve = partial(front.minimize, fun, max_gradients=400, **given)
-        assert jax.eval_shape(solve, x0).x["x"].dtype == jnp.bfloat16
-    assert solve(x0).x["x"].dtype == jnp.bfloat16
+def test_mixed_and_coarse_precisions_are_kept():
+    found = front.minimize(fun, mixed(), max_gradients=400, **CONSTANTS | {"tol": 0.05})
+    assert found.x["x"].dtype == jnp.bfloat16
+    assert found.x["y"].dtype == jnp.float32
 
 
 def test_a_coarse_claim_is_called_weak():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.drive import trace
+from tests.often import most_at_night
 from unsaddle import landscapes
 from unsaddle.core.phases import GRADIENT, VALUE
 from unsaddle.methods.table import METHODS
@@ -20,10 +21,9 @@ def double_precision():
 
 
 OFTEN = ("auto", "ancgd")  # the others at night, as tests/conformance compiles them all
-EACH = [it if it in OFTEN else pytest.param(it, marks=pytest.mark.nightly) for it in METHODS]
 
 
-@pytest.mark.parametrize("method", EACH)
+@pytest.mark.parametrize("method", most_at_night(OFTEN, METHODS))
 def test_a_whole_run_under_jit(method, monkeypatch):
     """All phases in one compiled loop end where NumPy ends, after as many queries."""
     from unsaddle.jax.loop import Oracle, Run, first_state, rest

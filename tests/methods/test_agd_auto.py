@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
 from tests import untold
+from tests.often import most_at_night
 from tests.untold import LOOSE, TIGHT, each_start, few, landscape, leave, near
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.core.kernel import Parameters, State, compose
@@ -154,7 +155,7 @@ def test_every_saddle_is_left_for_a_certified_point(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.3, 0.1])
+@pytest.mark.parametrize("delta", most_at_night([0.3], [0.3, 0.1]))
 def test_false_certificates_are_no_more_frequent_than_promised(delta: float) -> None:
     """At a saddle with lambda_min = -gamma (1 + 1e-9), 2000 seeds, quadratic plus quartic.
 

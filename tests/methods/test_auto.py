@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from math import pi, sqrt
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import untold
+from tests.often import most_at_night
 from tests.untold import LOOSE, TIGHT, each_start, few, landscape, leave, near
 from unsaddle import Outcome, minimize
 from unsaddle.numpy.ops import NumpyOps
@@ -22,8 +24,7 @@ solve = partial(untold.solve, "auto")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.3, 0.1])
-@pytest.mark.parametrize("n", [50, 500])
+@pytest.mark.parametrize(("n", "delta"), most_at_night([(50, 0.3)], product([50, 500], [0.3, 0.1])))
 def test_false_certificates_are_no_more_frequent_than_promised(n: int, delta: float) -> None:
     """At a saddle with lambda_min = -gamma (1 + 1e-9), 2000 seeds, quadratic plus quartic.
 

@@ -1,5 +1,7 @@
 """What a run makes of max_memory."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -28,12 +30,42 @@ def test_large_ones_take_35_vectors_in_all(n, itemsize, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("vectors", range(21, 200, 7))
-def test_what_is_given_is_not_exceeded(vectors: int) -> None:
-    """It is shared out between the two, as far as they can use it."""
-    pairs, kept = room.room(10**6, 8, vectors * 8e6)
-    assert TUNING.others + 2 * pairs + kept <= vectors
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_is_given_is_not_exceeded(vectors: int, shared: bool) -> None:
+    """It is shared out between the two, as far as they can use it; or both are in one place."""
+    pairs, kept = room.room(10**6, 8, vectors * 8e6, shared)
+    both = max(2 * pairs, kept) if shared else 2 * pairs + kept
+    assert TUNING.others + both <= vectors
     assert pairs >= TUNING.least_pairs
     assert kept >= TUNING.least_basis
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_run_keeps_within_the_least_that_it_can_do_with(dtype) -> None:
+    """Fifteen vectors: pairs and basis take turns in one place, on the way from a saddle."""
+    n, buffer, calls = 10**5, np.empty(10**5, dtype), []
+    x0 = np.zeros(n, dtype)
+
+    def both(x: np.ndarray) -> tuple[float, np.ndarray]:
+        if not calls:
+            tracemalloc.reset_peak()  # what was set aside and not written to takes no memory
+        calls.append(1)
+        np.multiply(x, x, out=buffer)
+        value = float(buffer @ buffer) / 4 - float(buffer.sum()) / 2
+        np.multiply(buffer, x, out=buffer)
+        np.subtract(buffer, x, out=buffer)
+        return value, buffer
+
+    enough = least(n, x0.itemsize, shared=True)
+    tracemalloc.start()
+    result = minimize(both, x0, jac=True, max_memory=enough)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rows = 2 * basis.TUNING.rows * x0.itemsize  # of T, which has the length of no vector
+    assert result.success
+    assert "search" in result.history.phase
+    assert enough == 15 * x0.nbytes
+    assert most - rows <= enough + 2**17
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -41,7 +73,7 @@ def test_too_little_is_an_error_that_says_how_much_is_needed(dtype) -> None:
     """What it says suffices."""
     n = 50
     x, fun = np.ones(n, dtype), lambda x: float(x @ x)
-    enough = least(n, x.itemsize)
+    enough = least(n, x.itemsize, shared=True)
     message = rf"max_memory=\d+ was passed, expected at least {enough}.* pass max_memory={enough}"
     for call in (
         lambda bytes: minimize(fun, x, jac=lambda x: 2 * x, max_memory=bytes).success,

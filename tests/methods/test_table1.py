@@ -60,6 +60,7 @@ def curves(method: str, seed: int) -> tuple[Any, Any, list[float]]:
 
 
 @each_row
+@pytest.mark.slow
 def test_with_products_too_it_leaves_the_saddle(method: str) -> None:
     for seed in range(3):
         f, result, _ = curves(method, seed)

@@ -88,12 +88,14 @@ def test_auto_leaves_the_saddle(where: str, gamma: float | None) -> None:
 @pytest.mark.parametrize(
     "where", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in WHERE]
 )
+@pytest.mark.slow
 def test_agd_auto_is_not_deceived(where: str) -> None:
     """No success on the saddle, and in most runs it is left."""
     left = sum(leaves(where, 0.01, "agd-auto", seed) for seed in range(SEEDS))
     assert left >= SEEDS // 2
 
 
+@pytest.mark.slow
 def test_an_undecided_recheck_is_not_overruled() -> None:
     """Nor is what one search could not show shown by the next one of the same run."""
     for seed in range(4):

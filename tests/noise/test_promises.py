@@ -7,7 +7,9 @@ lambda_min is -gamma (1 + 1e-6), where to certify gamma is false and the risk is
 false with probability .1 exceeds .1 + 4 standard errors with probability below 2e-4, one that is
 false with probability .2 passes with probability below 1e-3. A single cell may be false in at most
 9 of 16, which a search that keeps its promise exceeds with probability below 1e-6. Measured: 40 of
-592 for Lanczos, 32 of 526 for ANC, and no false report of negative curvature.
+592 for Lanczos, 32 of 526 for ANC, and no false report of negative curvature. ANC, five times as
+slow, has half of the seeds in every run, and all of them at night: of 263 trials the bound passes
+one that is false with probability .25 with probability below 2e-3, and a cell 5 of 8 (3e-5).
 """
 
 from collections.abc import Iterator
@@ -19,12 +21,13 @@ import pytest
 
 from benchmarks.noise import FRESH, NUDGE, SMALL, Cell
 from benchmarks.noisy_families import FAMILIES, noisy, oracle_gamma
+from tests.often import at_night, most_at_night
 from unsaddle import Certificate, find_negative_curvature
 
 DELTA, N, SEEDS, BUDGET = 0.1, 16, 16, 3000
 SIZES = (1e-8, 1e-4)
 KINDS = ("hash", "random")
-METHODS = [pytest.param("lanczos"), pytest.param("anc", marks=pytest.mark.slow)]
+METHODS = ("lanczos", "anc")
 
 
 def search(cell: Cell, lowest: float, gamma: float, seed: int, method: str) -> Certificate:
@@ -57,9 +60,12 @@ def most(trials: int) -> float:
     return DELTA * trials + 4 * sqrt(DELTA * (1 - DELTA) * trials)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "seeds"),
+    [("lanczos", SEEDS), ("anc", SEEDS // 2), at_night(("anc", SEEDS))],
+)
 @pytest.mark.slow
-def test_false_certificates_are_no_more_frequent_than_promised(method: str) -> None:
+def test_false_certificates_are_no_more_frequent_than_promised(method: str, seeds: int) -> None:
     risks, false = 0, 0
     for cell, best in cells():
         claimed = search(cell, SMALL * best, best, 0, method)
@@ -67,16 +73,17 @@ def test_false_certificates_are_no_more_frequent_than_promised(method: str) -> N
             continue
         gamma = claimed.curvature_tol
         lowest = -gamma * (1 + NUDGE)
-        found = [search(cell, lowest, gamma, seed + FRESH, method) for seed in range(SEEDS)]
+        found = [search(cell, lowest, gamma, seed + FRESH, method) for seed in range(seeds)]
         at_risk = [each for each in found if each.curvature_tol < -lowest]
         wrong = sum(each.holds is True for each in at_risk)
-        assert wrong <= 9, (cell, gamma)
+        assert wrong <= 1 + seeds // 2, (cell, gamma)
         risks, false = risks + len(at_risk), false + wrong
-    assert risks >= 400, "and the test has something to see"
+    assert risks >= 25 * seeds, "and the test has something to see"
     assert false <= most(risks), (false, risks)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", most_at_night(["lanczos"], METHODS))
+@pytest.mark.slow
 def test_false_negative_curvature_is_no_more_frequent_than_promised(method: str) -> None:
     """At minima with lambda_min = .01 gamma all that is found is false; four seeds a cell."""
     trials, false = 0, 0

@@ -85,6 +85,7 @@ def test_curvature_that_gradients_do_not_show_is_doubted_too() -> None:
 
 
 @pytest.mark.parametrize("name", landscapes.LANDSCAPES)
+@pytest.mark.slow
 def test_right_products_are_not_doubted(name: str) -> None:
     """At every saddle and minimum, 20 seeds, in both precisions; at one gradient and product."""
     f = landscapes.LANDSCAPES[name]()

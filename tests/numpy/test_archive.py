@@ -93,6 +93,7 @@ def test_what_is_compressed_is_not_unpacked(saved: Path) -> None:
         load(saved)
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_is_noticed_or_changes_nothing(saved: Path) -> None:
     good, state = saved.read_bytes(), bits(load(saved))
     for place in range(0, len(good), 37):

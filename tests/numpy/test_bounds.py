@@ -277,3 +277,17 @@ def test_a_state_goes_with_its_bounds() -> None:
 def test_bounds_that_are_infinite_or_none_are_no_bounds() -> None:
     for bounds in ([(None, None)] * 2, Bounds(), [(-np.inf, np.inf)] * 2, [], None):
         assert minimize(**EYE, bounds=bounds).certificate.free is None
+
+
+@pytest.mark.parametrize("call", range(1, 7))
+def test_an_infinite_gradient_of_a_variable_that_is_held_ends_the_run(call: int) -> None:
+    calls = iter(range(1, 10**9))
+
+    def jac(x: np.ndarray) -> np.ndarray:
+        return np.array([np.inf if next(calls) >= call else x[0], x[1] ** 3 - x[1]])
+
+    def fun(x: np.ndarray) -> float:
+        return float(x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4)
+
+    result = minimize(fun, [1.0, 0.0], jac=jac, bounds=[(0.5, 2.0), (-0.5, 2.0)])
+    assert result.outcome is Outcome.NOT_FINITE

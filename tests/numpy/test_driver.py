@@ -24,6 +24,7 @@ from tests.watched import (
     problem,
     same,
     solve,
+    some_calls,
     value,
 )
 from unsaddle import METHODS, Outcome, minimize, scipy_method
@@ -172,13 +173,15 @@ def test_a_test_that_is_not_to_be_trusted(method: str, form: str, options: Any) 
 
 @each_method
 @each_form
+@some_calls
 @pytest.mark.slow
-def test_the_budget_is_exact(method: str, form: str) -> None:
+def test_the_budget_is_exact(method: str, form: str, every: int) -> None:
     """A budget cuts a run short and changes nothing else; it is used up, and never exceeded."""
     calls: Calls = []
     full = solve(method, form, calls)
     asked, total = of("gradient", calls), full.njev
-    for budget in (*range(min(61, total)), *range(max(0, total - 45), total + 2)):
+    budgets = (*range(min(61, total)), *range(max(0, total - 45), total - 2))
+    for budget in (*budgets[::every], *range(max(0, total - 2), total + 2)):
         part: Calls = []
         result = solve(method, form, part, max_gradients=budget)
         assert same(of("gradient", part), asked[:budget])
@@ -196,12 +199,13 @@ def lowest(calls: Calls, k: int) -> float:
 
 @each_method
 @each_form
+@some_calls
 @pytest.mark.slow
-def test_ctrl_c_gives_the_best_point(method: str, form: str) -> None:
+def test_ctrl_c_gives_the_best_point(method: str, form: str, every: int) -> None:
     """At every call, also that for the value where the method has ended: nothing seen is lost."""
     calls: Calls = []
     solve(method, form, calls)
-    for k in positions(len(calls)):
+    for k in positions(len(calls), every):
         part: Calls = []
         result = solve(method, form, part, at_call(k, KeyboardInterrupt()))
         assert result.outcome is Outcome.INTERRUPTED
@@ -213,13 +217,14 @@ def test_ctrl_c_gives_the_best_point(method: str, form: str) -> None:
 
 @each_method
 @each_form
+@some_calls
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.slow
-def test_an_answer_that_is_not_finite(method: str, form: str, bad: float) -> None:
+def test_an_answer_that_is_not_finite(method: str, form: str, bad: float, every: int) -> None:
     """Once, or from then on: the outcome says so, and x is the lowest point that was seen."""
     calls: Calls = []
     solve(method, form, calls)
-    once = [(k, k) for k in positions(len(calls))[:: 1 if np.isnan(bad) else 17]]
+    once = [(k, k) for k in positions(len(calls), every)[:: 1 if np.isnan(bad) else 17]]
     for first, last in once + [(k, 10**9) for k, _ in once[::17]]:
 
         def trouble(call: int, first: int = first, last: int = last) -> Any:

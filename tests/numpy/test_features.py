@@ -108,3 +108,17 @@ def test_a_fault_in_one_start_keeps_what_the_others_find():
     assert len(so_far.runs) == 9
     assert [run.outcome for run in so_far.runs].count(Outcome.INTERRUPTED) == 1
     assert "Of 9 starts, 8 came to their end." in so_far.message
+
+
+def test_the_lowest_value_of_all_starts_counts_whatever_becomes_of_its_run():
+    """x^4/4 - 2x^2 - x/2: one start sees -5 where the gradient is not finite, one ends at -3."""
+    result = minimize(
+        lambda x: float(x[0] ** 4 / 4 - 2 * x[0] ** 2 - x[0] / 2),
+        [0.0],
+        jac=lambda x: x**3 - 4 * x - 0.5 if x[0] < 0 else x * np.inf,
+        starts=[[-1.0], [2.0]],
+    )
+    assert [run.outcome for run in result.runs] == [Outcome.CERTIFIED, Outcome.NOT_FINITE]
+    assert result.success
+    assert result.fun > -3.1
+    assert (result.best.x, result.best.fun) == ([2.0], -5.0)

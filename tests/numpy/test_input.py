@@ -110,6 +110,7 @@ BEFORE = named(
         ({"ftol": 1e-3}, TypeError, "ftol tol=<the"),
         ({"max_seconds": -1}, ValueError, "max_seconds number seconds -1"),
         ({"max_seconds": NAN}, ValueError, "max_seconds number seconds nan"),
+        ({"certificate_budget": 1}, ValueError, "certificate_budget share between 0 1 0.25"),
         ({"x_scale": 0.0}, ValueError, "x_scale must be positive 0"),
         ({"x_scale": [1.0, -1.0]}, ValueError, "x_scale must be positive -1 1"),
         ({"x_scale": [1.0, NAN]}, ValueError, "x_scale must be positive nan"),

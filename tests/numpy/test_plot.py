@@ -54,11 +54,13 @@ def test_a_run_is_drawn_with_its_saddle_and_its_certificate() -> None:
     ],
 )
 @pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.slow
 def test_every_kind_of_run_can_be_drawn(given: dict[str, Any], style: str) -> None:
     with plt.style.context(style):
         assert "gradient norm" in drawn(unsaddle.plot(solve(**given)))
 
 
+@pytest.mark.slow
 def test_a_landscape_gives_the_contours() -> None:
     f = landscapes.quartic()
     result = unsaddle.minimize(f.value, f.saddles[0], jac=f.gradient)
@@ -70,6 +72,7 @@ def test_what_is_no_result_is_named() -> None:
         unsaddle.plot(START)
 
 
+@pytest.mark.slow
 def test_the_command_line_draws(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.png"
     assert main(["minimize", "landscape:quartic", "--plot", str(path)]) == 0

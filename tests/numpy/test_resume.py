@@ -21,6 +21,7 @@ from tests.watched import (
     positions,
     same,
     solve,
+    some_calls,
 )
 from unsaddle import Outcome, load, minimize, save
 
@@ -48,13 +49,14 @@ def stopped_by(how: str, k: int) -> dict[str, Any]:
 @pytest.mark.slow
 @each_method
 @each_form
+@some_calls
 @pytest.mark.parametrize("how", ["budget", "callback", "ctrl-c"])
-def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str) -> None:
+def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str, every: int) -> None:
     """Bit for bit: the same gradients are asked for, and none twice but the one that failed."""
     calls: Calls = []
     full = solve(method, form, calls)
     done = (np.isfinite(full.history.gradient_norm) & (full.history.phase != "report")).sum()
-    for k in positions(done - 1)[:: 1 if how == "callback" else 4]:
+    for k in positions(done - 1, every)[:: 1 if how == "callback" else 4]:
         before: Calls = []
         after: Calls = []
         first = solve(method, form, before, **stopped_by(how, k))
@@ -95,9 +97,10 @@ def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
 
 @pytest.mark.slow
 @each_method
+@some_calls
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_file_keeps_every_bit(method: str, dtype: Any, tmp_path: Path) -> None:
-    for k in (0, 1, *range(30, 70), 10**6):
+def test_a_file_keeps_every_bit(method: str, dtype: Any, every: int, tmp_path: Path) -> None:
+    for k in (0, 1, *range(30, 70, every), 10**6):
         x0 = np.array([1, 0], dtype)
         state = solve(method, "apart", [], x0=x0, max_gradients=k).state
         save(state, tmp_path / "run.npz")

@@ -69,6 +69,7 @@ def bytes_of(result: Any) -> list[bytes]:
 
 
 @pytest.mark.parametrize("budget", [None, 60])
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_workers(budget: int | None) -> None:
     expected = bytes_of(solved(1, max_gradients=budget))
     with ThreadPool(2) as pool:

@@ -1,7 +1,6 @@
 """The kernels against the literal transcriptions of the paper: same noise, same queries."""
 
 import dataclasses
-from itertools import product
 from math import inf
 
 import numpy as np
@@ -158,7 +157,7 @@ def test_whole_runs(algorithm, f, offset):
     there again would count as a new query in one transcript and not in the other.
     """
     longest = 0
-    for seed, finer in product(range(3), (1, 10)):
+    for seed, finer in ((0, 1), (1, 1), (2, 10)):
         g, window = dataclasses.replace(f, smoothness=finer * f.smoothness), 50
         x = at(g, offset)
         solver, p, literal = algorithm(g, x, window, starts(2, RADIUS, seed))

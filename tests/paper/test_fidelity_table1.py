@@ -120,6 +120,7 @@ def test_neon2_online(f, noise):
 
 @each_function
 @each_noise
+@pytest.mark.slow
 def test_spider_plus(f, noise):
     """Estimates drawn anew and corrected, searches after every epoch and at the end, and jumps."""
     own, mean, seed = settings(f), noisy(f.gradient, *noise), 4

@@ -17,26 +17,24 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
 
-# Spawned workers run this file too: so they have the same few samples and the same slow figure.
+# Spawned workers run this file too: so they have the same two parts, of which the first is slow.
 SCRIPT = """
 import sys, time
+from functools import partial
 from pathlib import Path
-from unsaddle.paper import claims, jobs, pipeline
-
-for module in (claims, jobs):
-    for name, value in (("SAMPLES", 600),):
-        if hasattr(module, name):
-            setattr(module, name, value)
+from unsaddle.paper import pipeline
 
 
-def slow(folder, seed, told):
-    (folder / "fig7.csv").write_text("half")
-    while not Path("go").exists():
+def part(name, folder, seed, told):
+    table = folder / f"{name}.csv"
+    table.write_text("half")
+    while name == "fig7" and not Path("go").exists():
         time.sleep(0.02)
-    return jobs.figure("fig7", folder, seed, told)
+    table.write_text("a\\n" + "1\\n" * 15_000)
+    return {"title": name, "text": "", "claims": [], "pictures": [], "tables": [table.name]}
 
 
-pipeline.JOBS = {"fig7": pipeline.Planned(slow, 9.0), "fig8": pipeline.JOBS["fig8"]}
+pipeline.JOBS = {name: pipeline.Planned(partial(part, name), 9.0) for name in ("fig7", "fig8")}
 if __name__ == "__main__":
     import signal
     from unsaddle.cli import main
@@ -110,7 +108,7 @@ def test_a_signal_ends_it_and_the_same_again_goes_on(tmp_path: Path, number: sig
 
 
 def test_a_file_that_cannot_be_written_whole(tmp_path: Path):
-    """No file may be longer than 20 kB: the first picture cannot be finished, in a worker."""
+    """No file may be longer than 20 kB: the first table cannot be finished, in a worker."""
     pytest.importorskip("resource")
     (tmp_path / "go").touch()
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"

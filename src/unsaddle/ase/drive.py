@@ -23,7 +23,7 @@ from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
 from unsaddle.core.session import Query, Session
 from unsaddle.escapes.never import never
-from unsaddle.numpy.loop import hold_interrupts_back
+from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import Vector
 
 LINE_SEARCH = PhaseName.LINE_SEARCH

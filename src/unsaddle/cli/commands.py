@@ -94,6 +94,7 @@ ARGUMENTS = {  # of minimize: kind, help
     "seed": (whole, "all randomness is a function of it (default {})"),
     "max_gradients": (whole, "the run stops before it takes more gradients than this"),
     "max_seconds": (float, "the run stops at the first query after so many seconds"),
+    "certificate_budget": (float, "share of the gradients that the certificate may take, 0 to 1"),
     "smoothness": (float, "bound on the Hessian's norm"),
     "hessian_lipschitz": (float, "Lipschitz constant of the Hessian"),
     "decrease_available": (float, "bound on fun(x0) - min fun; pgd and pagd need it"),

@@ -2,15 +2,26 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from unsaddle.core.tridiagonal import gershgorin_bound, lowest_eigenpair
 
 Row = NDArray[np.floating]
 T = TypeVar("T")
+
+
+def blas_of(name: str) -> dict[int, Callable[..., Any]]:
+    """Give a routine of BLAS by the bytes that a number takes."""
+    (double,), (single,) = (blas.get_blas_funcs((name,), dtype=char) for char in "df")
+    return {8: double, 4: single}
+
+
+GEMV = blas_of("gemv")
+AS_IT_IS = 0, 1, 0, 1  # of gemv: offsets and increments
 
 
 class EagerOps:
@@ -21,7 +32,7 @@ class EagerOps:
     maximum = staticmethod(max)
 
     def switch(self, condition: bool, x: T, y: T) -> T:
-        """The vector x where the condition holds, else y."""
+        """The vector or record x where the condition holds, else y."""
         return x if condition else y
 
     def where(self, condition: bool, a: T, b: T) -> T:
@@ -36,6 +47,11 @@ class EagerOps:
     def get_scalar(self, row: Row, i: int) -> float:
         """The scalar in place i."""
         return row.item(i)
+
+    def product(self, a: float, square: Row, row: Row, b: float, plus: Row) -> Row:
+        """a M row + b plus, in one call of BLAS, which has matrices by columns."""
+        gemv, by_rows = GEMV[row.itemsize], square.flags.c_contiguous
+        return gemv(a, square.T if by_rows else square, row, b, plus, *AS_IT_IS, by_rows)
 
     def set_lines(self, square: Row, i: int, row: Row | float, j: int, column: Row) -> Row:
         """The matrix with these numbers in row i, and then in column j; consumes it."""

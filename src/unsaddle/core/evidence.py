@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, PhaseName, among
-from unsaddle.core.records import choose
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution
 
 
@@ -89,7 +88,7 @@ def evidence(ops: Ops, s: State) -> Evidence:
         curvature=ops.where(s.proving, last.curvature, own.curvature),
         largest=ops.where(s.proving, last.largest, own.largest),
         krylov=ops.where(s.proving, last.krylov, own.krylov),
-        resolution=choose(ops, s.proving, last.resolution, own.resolution),
+        resolution=ops.switch(s.proving, last.resolution, own.resolution),
         noise=ops.where(s.proving, last.noise, own.noise),
         growth=ops.where(s.proving, last.growth, own.growth),
     )

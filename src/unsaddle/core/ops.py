@@ -51,8 +51,8 @@ class Operations(Protocol[V]):
         """The gradient that an update was lent, to be kept past the next query."""
         ...
 
-    def switch(self, condition: Scalar, x: V, y: V) -> V:
-        """The vector x where the condition holds, else y; consumes both."""
+    def switch(self, condition: Scalar, x: Any, y: Any) -> Any:
+        """x where the condition holds, else y; vectors, or records of scalars; consumes both."""
         ...
 
     def where(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
@@ -136,7 +136,11 @@ class Operations(Protocol[V]):
         ...
 
     def square(self, like: V, count: int) -> Any:
-        """A matrix of so many rows and columns of scalars, all zero; ``@`` is the product."""
+        """A matrix of so many rows and columns of scalars, all zero; ``dot`` is the product."""
+        ...
+
+    def product(self, a: Scalar, square: Any, row: Any, b: Scalar, plus: Any) -> Any:
+        """a M row + b plus, as a new row, where M is a matrix or its ``.T``."""
         ...
 
     def set_lines(self, square: Any, i: Scalar, row: Any, j: Scalar, column: Any) -> Any:

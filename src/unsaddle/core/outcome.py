@@ -40,8 +40,8 @@ class Outcome(Enum, metaclass=_Renamed):
     CERTIFIED = "Second-order point: the gradient is within tol and the curvature is certified."
     COARSER = (
         "The gradient is within tol, but the curvature is certified for a larger curvature_tol "
-        "only: differences of the gradient do not show less. Better gradients do, or other "
-        "differences: see gradient_noise= and probe_radius=."
+        "only: differences of the gradient do not show less, or not within certificate_budget. "
+        "Better gradients do, or other differences: see gradient_noise= and probe_radius=."
     )
     UNCERTIFIED = (
         "The method's own termination test passed, but no certificate was reached: "

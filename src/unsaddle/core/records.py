@@ -1,11 +1,8 @@
-"""Walking nested named tuples: one way to name, fill and choose between their leaves."""
+"""Walking nested named tuples: one way to name, fill and change their leaves."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
-from unsaddle.core.ops import Ops, Scalar
-
-R = TypeVar("R", bound=tuple[Any, ...])
 new = tuple.__new__  # new(Record, (a, b)) is Record(a, b) in half the time
 
 
@@ -31,13 +28,7 @@ def fill(form: Any, leaf: Callable[[str, Any], Any], name: str = "") -> Any:
     return leaf(name, form)
 
 
-def choose(ops: Ops, condition: Scalar, one: R, other: R) -> R:
-    """Give the record of scalars ``one`` where the condition holds, else the other."""
-    return type(one)(*(ops.where(condition, a, b) for a, b in zip(one, other, strict=True)))
-
-
 def each(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Give a record of the same form, whose leaves are changed."""
-    if is_record(tree):
-        return new(type(tree), [each(part, change) for part in tree])
-    return change(tree)
+    """Give a record of the same form, whose leaves are changed; no leaf is a tuple."""
+    changed = [each(part, change) if isinstance(part, tuple) else change(part) for part in tree]
+    return new(type(tree), changed)

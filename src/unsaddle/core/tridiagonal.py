@@ -16,9 +16,9 @@ LOWEST = 2, 0.0, 0.0, 1, 1, 0.0, "B"  # of stebz: by number, from the first to t
 
 def lowest_eigenpair(diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
     """Lowest eigenpair of the leading count x count matrix, as ``ritz`` of ``core/ops.py`` is."""
-    if not (np.isfinite(diagonal[:count]).all() and np.isfinite(offdiagonal[:count]).all()):
+    if not (_finite(diagonal[:count]) and _finite(offdiagonal[:count])):
         return math.nan, np.full_like(diagonal, math.nan)
-    weights = np.zeros_like(diagonal)
+    weights = np.zeros(len(diagonal), diagonal.dtype)
     if count == 1:
         weights[0] = 1.0
         return diagonal.item(0), weights
@@ -30,6 +30,11 @@ def lowest_eigenpair(diagonal: Row, offdiagonal: Row, count: int) -> tuple[float
         values, vectors = eigh_tridiagonal(*rows, select="i", select_range=(0, 0))
     weights[:count] = vectors[:, 0] * (-1 if vectors[0, 0] < 0 else 1)
     return values.item(0), weights
+
+
+def _finite(row: Row) -> bool:
+    """Whether all numbers are finite; their square is, if none is huge."""
+    return math.isfinite(row.dot(row)) or bool(np.isfinite(row).all())
 
 
 def gershgorin_bound(diagonal: Row, offdiagonal: Row, count: int) -> float:

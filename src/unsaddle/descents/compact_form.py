@@ -23,6 +23,7 @@ Choices:
 from typing import NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.records import new
 
 
 class Tuning(NamedTuple):
@@ -83,9 +84,9 @@ def add(
     block = ops.set_vector(ops.set_vector(block, s, step), y, bend)
     along = ops.inner_products(block, taken(ops, count + 1, places), gradient)
     change = ops.set_scalar(before - along, s, 0.0)  # A'y, and y points back
-    column = ops.set_scalar(inverse @ change * -over, y, over)
+    column = ops.set_scalar(ops.product(-over, inverse, change, 0.0, change), y, over)
     change = ops.set_scalar(change, y, square)
-    return Pairs(
+    return new(Pairs, (
         block,
         ops.set_lines(inverse, y, 0.0, s, column),
         ops.set_lines(products, y, change, y, change),
@@ -93,14 +94,14 @@ def add(
         along,
         ops.where(positive, product / ops.where(positive, square, 1.0), scale),
         count + 1,
-    )
+    ))  # fmt: skip
 
 
 def direction(ops: Ops, pairs: Pairs, gradient: Vector) -> Vector:
     """-H g."""
     block, inverse, products, diagonal, along, c, count = pairs
-    w = inverse @ along
-    rest = c * (along - products @ w) - diagonal * w
-    weights = c * w + rest @ inverse
+    w = inverse.dot(along)
+    rest = ops.product(-c, products, w, c, along) - diagonal * w
+    weights = ops.product(1.0, inverse.T, rest, c, w)
     places = taken(ops, count, len(along))
     return ops.add_combined(ops.times(-c, gradient), block, places, weights)

@@ -4,6 +4,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar, Vector
+from unsaddle.core.records import new
 from unsaddle.core.resolution import visible_change
 from unsaddle.descents.compact_form import PAIRS, Pairs, add, room
 from unsaddle.descents.gd import no_momentum
@@ -39,6 +40,14 @@ class Memory(NamedTuple):
         """l and rho, as met on the way."""
         return self.curvature, self.change
 
+    def along(self, direction: Vector, line: Line) -> "Memory":
+        """Give the memory of a search along a direction; faster than ``_replace``."""
+        gradient, _, pairs, value, _, idle, curvature, change, floor = self
+        return new(
+            Memory,
+            (gradient, direction, pairs, value, line, idle, curvature, change, floor),
+        )
+
 
 def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing met yet; as a form to be filled there are no settings."""
@@ -66,18 +75,11 @@ def learn(ops: Ops, d: Memory, value: Scalar, gradient: Vector) -> Memory:
     bend = ops.axpy(-1.0, gradient, d.gradient)
     length, change, norm = ops.norm(step), ops.norm(bend), ops.norm(gradient)
     curvature, rho = constants(ops, d, value, length, change)
-    fell = d.value - value > visible_change(ops, step, d.value, d.value)
-    return Memory(
-        gradient=ops.copy(gradient),
-        direction=step,
-        pairs=add(ops, d.pairs, step, bend, change * change, gradient),
-        value=value,
-        line=d.line,
-        idle=ops.where(fell, 0, d.idle + 1),
-        curvature=curvature,
-        change=rho,
-        floor=stepped(ops, d.floor, norm, d.curvature),
-    )
+    fell = d.value - value > d.line.noise / TUNING.value_noise
+    pairs = add(ops, d.pairs, step, bend, change * change, gradient)
+    idle, floor = ops.where(fell, 0, d.idle + 1), stepped(ops, d.floor, norm, d.curvature)
+    here = ops.copy(gradient)
+    return new(Memory, (here, step, pairs, value, d.line, idle, curvature, rho, floor))
 
 
 def constants(

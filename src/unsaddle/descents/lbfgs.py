@@ -85,7 +85,7 @@ def turn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     small = ops.norm(d.gradient) <= s.tolerance
     slope, noise = ops.dot(q, d.gradient), value_noise(ops, q, d.value)
     most = p.descent.max_step / ops.maximum(ops.norm(q), ops.tiny(q))
-    after = d._replace(direction=q, line=along(ops, d.value, slope, 1.0, most, noise))
+    after = d.along(q, along(ops, d.value, slope, 1.0, most, noise))
     onto = ops.where(small, s.report, ops.where(slope < 0, LINE_SEARCH, START))
     return s.descended(onto, s.x, s.left, after)
 
@@ -100,7 +100,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     d = s.descent
     line = tried(ops, d.line, value, ops.dot(gradient, d.direction))
     onto = ops.where(accepts(line), TAKE_STEP, NARROW)
-    return s.descended(onto, s.x, s.left, d._replace(line=line))
+    return s.descended(onto, s.x, s.left, d.along(d.direction, line))
 
 
 def take(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -10,7 +10,7 @@ from math import inf, nan
 from typing import NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar
-from unsaddle.core.records import choose
+from unsaddle.core.records import new
 
 
 class Tuning(NamedTuple):
@@ -56,16 +56,17 @@ def along(
     ops: Ops, value: Scalar, slope: Scalar, t: Scalar, most: Scalar, noise: Scalar = 0.0
 ) -> Line:
     """Begin a search at t, or at the largest t that may be tried."""
-    t, origin = ops.where(t < most, t, most), End(0.0, value, slope)
-    return Line(value, slope, t, origin, NO_END, origin, 0, most, noise)
+    t, origin = ops.where(t < most, t, most), new(End, (0.0, value, slope))
+    return new(Line, (value, slope, t, origin, NO_END, origin, 0, most, noise))
 
 
 def tried(ops: Ops, line: Line, value: Scalar, slope: Scalar) -> Line:
     """Take phi and phi' at t in; where noise hides phi's change from the best end, by slopes."""
-    integral = line.low.value + (line.t - line.low.t) * (slope + line.low.slope) / 2
-    smooth = ops.where(abs(value - line.low.value) <= line.noise, integral, value)
-    here = End(line.t, smooth, slope)
-    return Line(*line[:5], here, *line[6:])
+    first, fall, t, low, high, _, tries, most, noise = line
+    integral = low.value + (t - low.t) * (slope + low.slope) / 2
+    smooth = ops.where(abs(value - low.value) <= noise, integral, value)
+    here = new(End, (t, smooth, slope))
+    return new(Line, (first, fall, t, low, high, here, tries, most, noise))
 
 
 def accepts(line: Line) -> Scalar:
@@ -82,10 +83,10 @@ def narrow(ops: Ops, line: Line) -> Line:
     fails = value > line.value + TUNING.armijo * t * line.slope
     above = fails | (value >= line.low.value)  # t becomes the high end
     turns = slope * (t - line.low.t) >= 0  # low becomes the high end, t the low one
-    low = choose(ops, above, line.low, here)
-    high = choose(ops, above, here, choose(ops, turns, line.low, line.high))
+    low = ops.switch(above, line.low, here)
+    high = ops.switch(above, here, ops.switch(turns, line.low, line.high))
     closed = high.t < inf
-    far = choose(ops, closed, high, line.low)
+    far = ops.switch(closed, high, line.low)
     t = ops.where(closed, _inside(ops, low, far), _outside(ops, low, far))
     t = ops.where(t < line.most, t, line.most)
     return line._replace(t=t, low=low, high=high, tries=line.tries + 1)

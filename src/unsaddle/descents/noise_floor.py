@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GO, PhaseName
+from unsaddle.core.records import new
 from unsaddle.core.resolution import at_noise_floor, few_roundoffs
 
 NOISE_FLOOR, LINE_SEARCH, GIVE_UP = (
@@ -49,7 +50,8 @@ def stepped(ops: Ops, floor: Floor, norm: Scalar, curvature: Scalar) -> Floor:
     """Take note of a step."""
     lower = norm < TUNING.lower * floor.lowest
     since, lowest = ops.where(lower, 0, floor.since + 1), ops.where(lower, norm, floor.lowest)
-    return Floor(lowest, since, floor.patience, GO, ops.maximum(floor.stiffest, curvature))
+    stiffest = ops.maximum(floor.stiffest, curvature)
+    return new(Floor, (lowest, since, floor.patience, GO, stiffest))
 
 
 def doubtful(ops: Ops, p: Parameters, s: State, floor: Floor, norm: Scalar) -> Scalar:

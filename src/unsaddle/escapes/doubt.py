@@ -20,7 +20,6 @@ from typing import NamedTuple
 from unsaddle.core.kernel import Parameters, State, Update, on_sphere
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
-from unsaddle.core.records import choose
 from unsaddle.core.resolution import Resolution, vacuous
 from unsaddle.escapes.basis import keeps_all, place
 from unsaddle.escapes.first_radius import TUNING as RADIUS
@@ -65,7 +64,7 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         direction=ops.switch(new, ops.copy(first), last),
         basis=e.basis._replace(vectors=ops.set_vector(e.basis.vectors, 0, first)),
         probe=probe,
-        recurrence=choose(ops, new, Recurrence(), e.recurrence),
+        recurrence=ops.switch(new, Recurrence(), e.recurrence),
         resolution=e.resolution._replace(error=inf, radius=radius),
     )
     return s.searched(ops.where(new, CLOSE_BY, NOISY_AHEAD), after)

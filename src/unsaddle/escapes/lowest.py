@@ -21,7 +21,6 @@ from math import inf
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PROVE, PhaseName
-from unsaddle.core.records import choose
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN
 from unsaddle.escapes.basis import full
 from unsaddle.escapes.krylov import Memory
@@ -68,7 +67,7 @@ def refine(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     after = e._replace(
         direction=u,
         basis=e.basis._replace(vectors=ops.set_vector(vectors, 0, u)),
-        recurrence=choose(ops, seen, from_lowest(ops, e), row),
+        recurrence=ops.switch(seen, from_lowest(ops, e), row),
         curvature=lowest,
         probe=e.probe._replace(stage=LOWEST),
     )

@@ -31,9 +31,8 @@ from unsaddle.core.kernel import (
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, NOTHING, SAME, PhaseName
-from unsaddle.core.resolution import finest_resolution
 from unsaddle.escapes.sample_test import PHASES, unbent
-from unsaddle.escapes.snc import Memory, batch, centre
+from unsaddle.escapes.snc import Memory, batch, begin, centre
 
 SEARCH, SEARCH_ANEW = PhaseName.SEARCH, PhaseName.SEARCH_ANEW
 SAMPLE_CENTRE, TEST_CENTRE = PhaseName.SAMPLE_CENTRE, PhaseName.TEST_CENTRE
@@ -60,13 +59,6 @@ class Settings(NamedTuple):
     smoothness: float  # l
     hessian_lipschitz: float  # rho
     gradient_noise: float = 0.0  # |error| of a gradient, where it is more than rounding
-
-
-def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Search at x~ for the first time."""
-    resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode + 1)
-    first = s.escape._replace(resolution=resolution, probes=0)
-    return begin_anew(ops, p, s._replace(escape=first), value, gradient)
 
 
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -33,11 +33,10 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     """rho = 4 |g(r) - 2 g(r/2) + g(0)|/r^2, and gamma = sqrt(rho eps) if it is not given."""
     e, c, r = s.escape, p.escape, s.escape.resolution.radius
     bend = ops.add(gradient, -1.0, e.gradient)
-    short = ops.add(e.probe.kept, -1.0, e.gradient)
+    over_r, short = ops.norm(bend) / r, ops.add(e.probe.kept, -1.0, e.gradient)
     met, changing = s.descent.constants_met()
-    over_r = ops.norm(bend) / r
     alone = e.probe.unpaired | p.products  # without a probe over r/2
-    second = ops.where(alone, 0.0, ops.norm(ops.add(bend, -2.0, short)))
+    second = ops.where(alone, 0.0, ops.norm(ops.axpy(-2.0, short, bend)))
     change = ops.where(alone, changing, 4 * second / ops.maximum(r * r, ops.tiny(s.x)))
     rho = ops.maximum(c.hessian_lipschitz, change)
     asked = target(ops, p, over_r, rho, changing)

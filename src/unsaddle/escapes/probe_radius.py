@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters, Phase, State, on_sphere, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
-from unsaddle.core.records import choose
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_products, vacuous
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.first_radius import TUNING as RADIUS
@@ -92,7 +91,7 @@ def first(
     searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
     onward = ops.where(probe.radius > 0, goes_on, searches)
-    resolution = choose(ops, probe.radius > 0, known, unknown)
+    resolution = ops.switch(probe.radius > 0, known, unknown)
     return on_sphere(ops, s), probe, resolution, onward
 
 
@@ -114,7 +113,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     seen = view.resolution._replace(radius=ops.where(again, pair.factor * r, r))
     seen = seen._replace(error=ops.where(again & pair.nothing, inf, seen.error))
     before = e.resolution._replace(radius=r / e.probe.radius_factor)
-    known = e._replace(resolution=choose(ops, pair.back, before, seen), probe=probe)
+    known = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
     onto = ops.where(pair.back, next_step(ops, before), onward(ops, p, view, pair, again))
     return s._replace(escape=known, phase=onto)
 

@@ -9,7 +9,6 @@ from math import inf
 from typing import NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.records import choose
 from unsaddle.core.resolution import Resolution
 
 
@@ -76,5 +75,5 @@ def again(
         alpha, beta = ops.get_scalar(diagonal, j), ops.get_scalar(offdiagonal, j)
         return carry_on(ops, share, row, resolution, alpha, beta, tiny)
 
-    first = choose(ops, True, Recurrence(off_tridiagonal=row.off_tridiagonal), row)
+    first = ops.switch(True, Recurrence(off_tridiagonal=row.off_tridiagonal), row)
     return ops.repeat(row.steps, body, first)

@@ -18,7 +18,6 @@ the escape goes on to ``PROVE``.
 from unsaddle.core.kernel import At, Parameters, Phase, State, iterate, probing, watch
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NEW, NOTHING, PROVE, SAME, START, PhaseName
-from unsaddle.core.records import choose
 from unsaddle.escapes.sample_mean import NO_TEST, SampleTest, tally, upper
 
 SAMPLE_CENTRE, SEARCH_ANEW = PhaseName.SAMPLE_CENTRE, PhaseName.SEARCH_ANEW
@@ -43,7 +42,7 @@ def test_curvature(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: V
     over = test.count >= p.escape.checks
     most = upper(ops, p, test) + resolution.error
     known = e._replace(
-        test=choose(ops, over, jump(ops, p, most, slope), test),
+        test=ops.switch(over, jump(ops, p, most, slope), test),
         curvature=ops.where(over, most - resolution.error, e.curvature),
         quotient=0.0,
     )
@@ -86,7 +85,7 @@ def test_jump(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector
     onward = ops.where(pays, START, ops.where(e.test.turned, failed(ops, p, s), TEST_NEAR))
     back = NO_TEST._replace(reach=-reach, turned=True)
     after = s.searched(
-        ops.where(over, onward, TEST_NEAR), e._replace(test=choose(ops, over, back, test))
+        ops.where(over, onward, TEST_NEAR), e._replace(test=ops.switch(over, back, test))
     )
     x = ops.axpy(ops.where(pays, reach, 0.0), e.direction, s.x)
     return after._replace(x=x, left=1.0, tolerance=-1.0, report=LANDED)

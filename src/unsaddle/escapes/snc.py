@@ -75,8 +75,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search at x~ for the first time."""
     resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode + 1)
-    first = s.escape._replace(resolution=resolution, probes=0)
-    return begin_anew(ops, p, s._replace(escape=first), value, gradient)
+    return s.searched(SEARCH_ANEW, s.escape._replace(resolution=resolution, probes=0))
 
 
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

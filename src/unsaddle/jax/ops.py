@@ -65,8 +65,8 @@ class JaxOps:
         """The gradient itself, which nobody can change."""
         return gradient
 
-    def switch(self, condition: Scalar, x: Vector, y: Vector) -> Vector:
-        """The vector x where the condition holds, else y."""
+    def switch(self, condition: Scalar, x: Any, y: Any) -> Any:
+        """The vector or record x where the condition holds, else y."""
         return jax.tree.map(lambda u, v: jnp.where(condition, u, v), x, y)
 
     def where(self, condition: Scalar, a: Scalar, b: Scalar) -> jax.Array:
@@ -163,6 +163,10 @@ class JaxOps:
     def square(self, like: Vector, count: int) -> Row:
         """A matrix of so many rows and columns of scalars, all zero."""
         return jnp.zeros((count, count), self.scalars(like, 0).dtype)
+
+    def product(self, a: Scalar, square: Row, row: Row, b: Scalar, plus: Row) -> Row:
+        """a M row + b plus."""
+        return a * square.dot(row) + b * plus
 
     def set_lines(self, square: Row, i: Any, row: Row | float, j: Any, column: Row) -> Row:
         """The matrix with these numbers in row i, and then in column j."""

@@ -54,6 +54,7 @@ class Problem(NamedTuple):
     max_step: float = 0.0  # of descent and jump
     max_memory: float = 0.0  # in bytes
     itemsize: int = 8  # bytes of a number
+    shared: bool = False  # whether pairs and basis lie in the same place
     stochastic_smoothness: float = 0.0  # lt
     variance: float = 0.0  # sigma^2
     printed: bool = False  # whether a stochastic method is to be as printed
@@ -82,7 +83,7 @@ class Problem(NamedTuple):
     @property
     def room(self) -> Room:
         """How many pairs and vectors may be kept."""
-        return room(self.n, self.itemsize, self.max_memory)
+        return room(self.n, self.itemsize, self.max_memory, self.shared)
 
     def proof(self) -> krylov.Settings:
         """Settings of the proof of a method that knows its gamma."""

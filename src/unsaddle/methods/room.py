@@ -11,7 +11,7 @@ from unsaddle.escapes import basis
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    others: int = 14  # vectors, 10 to 20: kept beside the two (benchmarks/scale.py)
+    others: int = 11  # vectors, 10 to 20: kept beside the two (benchmarks/scale.py)
     least_pairs: int = 2  # of L-BFGS, 1 and up: one is a gradient method with a memory of one step
     least_basis: int = 3  # of Lanczos, 3 and up: what the recurrence takes
     most: int = 35  # vectors, 19 and up: in all, where no max_memory is given and n is large
@@ -30,12 +30,17 @@ class Room(NamedTuple):
     vectors: int  # of the basis
 
 
-def least(n: int, itemsize: int) -> int:
+def least(n: int, itemsize: int, shared: bool = False) -> int:
     """Bytes below which no run of n variables goes."""
-    return (TUNING.others + 2 * TUNING.least_pairs + TUNING.least_basis) * n * itemsize
+    return taken(TUNING.least_pairs, TUNING.least_basis, shared) * n * itemsize
 
 
-def room(n: int, itemsize: int, max_memory: float) -> Room:
+def taken(pairs: int, vectors: int, shared: bool) -> int:
+    """How many vectors a run keeps, whose pairs and basis are apart or share their place."""
+    return TUNING.others + (max(2 * pairs, vectors) if shared else 2 * pairs + vectors)
+
+
+def room(n: int, itemsize: int, max_memory: float, shared: bool = False) -> Room:
     """Share bytes out; where none are given, a quarter of what is free, and no more than is used.
 
     Returns:
@@ -45,20 +50,24 @@ def room(n: int, itemsize: int, max_memory: float) -> Room:
         ValueError: If the bytes are too few for any run.
     """
     each, usual = n * itemsize, max(TUNING.most, TUNING.numbers // n)
+    used = taken(pairs_for(n), min(basis.TUNING.vectors, n + 1), shared)
+    if not max_memory and used * each <= TUNING.small:
+        return Room(pairs_for(n), basis.TUNING.vectors)
     given = max_memory or usual * each
     if not max_memory and given > TUNING.small:
         given = min(given, TUNING.free * free_memory())
-    if given < least(n, itemsize):
+    enough = least(n, itemsize, shared)
+    if given < enough:
         what = (
             f"max_memory={max_memory:g} was passed" if max_memory else f"{given:g} bytes are free"
         )
         raise ValueError(
-            f"{what}, expected at least {least(n, itemsize):g} bytes for {n} variables: "
-            f"pass max_memory={least(n, itemsize)} or more, or x0 as float32"
+            f"{what}, expected at least {enough:g} bytes for {n} variables: "
+            f"pass max_memory={enough} or more, or x0 as float32"
         )
     spare = int(given // each) - TUNING.others
-    pairs = max(TUNING.least_pairs, min(pairs_for(n), spare // 4))
-    return Room(pairs, min(basis.TUNING.vectors, spare - 2 * pairs))
+    pairs = max(TUNING.least_pairs, min(pairs_for(n), spare // (2 if shared else 4)))
+    return Room(pairs, min(basis.TUNING.vectors, spare if shared else spare - 2 * pairs))
 
 
 def free_memory() -> float:

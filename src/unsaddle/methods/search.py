@@ -26,7 +26,7 @@ def search(
 ) -> tuple[Solver, Parameters]:
     """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
     one_of("method", method, SEARCHES)
-    problem = _problem(n, **claim)._replace(itemsize=itemsize)
+    problem = _problem(n, **claim)._replace(itemsize=itemsize, shared=True)  # there are no pairs
     settings = problem.measured()._replace(finest=TUNING.finest)
     target = problem.curvature_tol, problem.failure_probability
     parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)

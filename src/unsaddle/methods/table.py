@@ -83,7 +83,13 @@ class Method:
         return [*dict.fromkeys(name for part in parts for name in part._fields)]
 
     def from_theory(
-        self, *, n: int, data: int = 0, itemsize: int = 8, **constants: Unpack[SampledConstants]
+        self,
+        *,
+        n: int,
+        data: int = 0,
+        itemsize: int = 8,
+        shared: bool = False,
+        **constants: Unpack[SampledConstants],
     ) -> Parameters:
         """Give the parameters of theory for n variables, and so many samples if they are data."""
         given = {**DEFAULTS, **constants}
@@ -98,7 +104,8 @@ class Method:
         if "max_step" in known and "max_step" not in self.descent.settings._fields:
             raise ValueError("max_step goes with method 'auto', whose steps are not by theory")
         sizes = {"n": n, "data": data, "itemsize": itemsize}
-        return self.theory(Problem(printed=PRESETS[preset], **sizes, **check(known)))
+        own = {"printed": PRESETS[preset], "shared": shared}
+        return self.theory(Problem(**own, **sizes, **check(known)))
 
 
 # fmt: off
@@ -223,6 +230,7 @@ def parameters_of(
     elsewhere: Mapping[str, str],  # words of other packages, with what to say of them
     data: int = 0,  # samples that there are in all, if they are given
     itemsize: int = 8,  # bytes of a number
+    shared: bool = False,  # whether pairs and basis lie in the same place
 ) -> Parameters:
     """Give a method's parameters by theory, and in their place what was given by name."""
     line, words = find(method), SampledConstants.__annotations__
@@ -231,7 +239,8 @@ def parameters_of(
     options = {k: v for k, v in given.items() if k not in constants}
     if options:
         options = messages.recognise(options, method, line.options, arguments, _owners, elsewhere)
-    theory = line.from_theory(n=n, data=data, itemsize=itemsize, **constants)
+    sizes: Any = {"n": n, "data": data, "itemsize": itemsize, "shared": shared}
+    theory = line.from_theory(**sizes, **constants)
     return override(theory, options) if options else theory
 
 

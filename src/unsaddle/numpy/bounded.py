@@ -121,7 +121,7 @@ class BoxRun(Run):
     def _restricted(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Answer within the bounds, and give of the gradient what counts for the phase."""
         if query.along is not None:
-            return None, self.oracle.answer(point, query)[1] * self.known.free  # type: ignore
+            return None, self._of_free(self.oracle.answer(point, query)[1])
         if query.phase > GO and query.needs & GRADIENT and not self.box.holds(point):
             raise OutsideError
         self.box.clip(point)
@@ -138,7 +138,12 @@ class BoxRun(Run):
             return value, None
         if query.phase == START:
             return value, self.box.projected(point, gradient)
-        return value, gradient * self.known.free
+        return value, self._of_free(gradient)
+
+    def _of_free(self, gradient: Any) -> Vector:
+        """Give zero for the variables that are held, but NaN where the gradient is not finite."""
+        with np.errstate(invalid="ignore"):  # zero times infinity
+            return gradient * self.known.free
 
     def gradient_at(self, x: Vector) -> Vector | None:
         """Give the whole gradient at x, if it is known."""

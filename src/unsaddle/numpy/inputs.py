@@ -1,4 +1,4 @@
-"""Checks of what a user passes: points and times."""
+"""Checks of what a user passes, and of what a user's function returns."""
 
 import sys
 from math import inf
@@ -36,6 +36,18 @@ def point(x0: Any, name: str = "x0") -> Vector:
         bad = int(np.argmin(np.isfinite(given)))
         raise ValueError(f"{name} must be finite, got NaN or infinity at index {bad}")
     return np.array(given, np.float32 if given.dtype == np.float32 else np.float64)
+
+
+def as_precise(name: str, answer: Vector, dtype: Any, harm: str) -> Vector:
+    """Check that a user's function has returned real numbers no coarser than x0, and convert."""
+    if answer.dtype.kind not in "fiu":
+        raise TypeError(f"{name} must return real numbers, got dtype {answer.dtype}")
+    if answer.dtype.kind == "f" and answer.itemsize < dtype.itemsize:
+        raise TypeError(
+            f"{name} returned {answer.dtype} for an x0 of {dtype}: {harm}; "
+            f"pass x0.astype({answer.dtype.name!r}), or return {dtype}"
+        )
+    return answer.astype(dtype, copy=False)
 
 
 def caller() -> int:

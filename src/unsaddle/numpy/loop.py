@@ -4,7 +4,6 @@ History, callbacks and interrupts live here; the budget and the best point are t
 """
 
 import signal
-import threading
 import zlib
 from array import array
 from collections.abc import Callable
@@ -31,9 +30,11 @@ from unsaddle.core.phases import (
 from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.numpy import agreement
+from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
 from unsaddle.numpy.progress import Clock
+from unsaddle.numpy.settle import settle, spent
 
 
 class Tuning(NamedTuple):
@@ -100,6 +101,8 @@ class Run(Session[Vector]):
         self.clock: Clock | None = None  # that shows progress and ends the run in time
         self.events: list[Event] = []
         self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
+        self.certificate_budget = inf  # share of all gradients that a search may take
+        self.settled = False  # whether the last claim is what could be shown by then
         self.remembers = True  # every query, not only what the run itself needs
         self._forgotten = 0  # queries
         self._searching = self._jumping = False
@@ -136,14 +139,16 @@ class Run(Session[Vector]):
                 self._descend(self.descend)
             if (query := self.ask()) is None:
                 return
-            if query.phase >= BEGIN or self._searching:
+            point, needs, here, code, searches, _, _, _, along = query
+            if code >= BEGIN or self._searching:
                 self._notice(query)
-            needs, here, along = query.needs, query.at_iterate, query.along
-            point = query.point.copy() if here or along is not None else query.point
+            if here or along is not None:
+                point = point.copy()
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
-            if query.searches:
+            if searches:
                 self.begun, self.begun_products = oracle.gradients, oracle.products.count
+                self.settled = False
             self.interruptible = True
             if self.interrupted:
                 signal.raise_signal(signal.SIGINT)
@@ -154,12 +159,17 @@ class Run(Session[Vector]):
                 if self.callback is not None:
                     gradient = gradient.copy()  # the callback may call jac, which may reuse it
                 norm = known.lend(gradient)
-            self.tell(value, gradient)
             if here:
                 self.iterate = new(Seen, (point, value, gradient, norm))
             if value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
-            self.codes.append(query.phase)
+                if self.iterate.value is not None:  # and is higher: it is of no use any more
+                    self.iterate = self.lowest
+            del point, query  # so that there is room for what a kernel makes
+            self.tell(value, gradient)
+            if self.certificate_budget < inf and code >= BEGIN:
+                self._settle()
+            self.codes.append(code)
             self.values.append(nan if value is None else value if isfinite(value) else inf)
             self.norms.append(norm)
             if self.path is not None:
@@ -174,6 +184,14 @@ class Run(Session[Vector]):
                     self._call_back(self.callback)
             if clock is not None and monotonic() >= clock.due:
                 clock.tick(self)
+
+    def _settle(self) -> None:
+        """Claim what is shown, once the search has taken its share."""
+        taken = self.oracle.gradients + self.oracle.products.count
+        searched = taken - self.begun - self.begun_products
+        if spent(self.certificate_budget, searched, self.earlier + taken):
+            before, self.state = self.state, settle(self.ops, self.parameters, self.state)
+            self.settled = self.settled or self.state is not before
 
     def _notice(self, query: Query) -> None:
         """Take note of a search, of curvature that was found, and of a jump."""
@@ -305,32 +323,3 @@ class Run(Session[Vector]):
         if mark is not None and mark == self._mark:
             self.state = state._replace(phase=PhaseName.GIVE_UP)
         self._mark = mark
-
-
-def hold_interrupts_back(run: Any) -> Callable[[], None]:
-    """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
-
-    Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
-    as ``run.interrupted`` says. Python handles signals in its main thread.
-
-    Returns:
-        What puts the handler back that there was, and lets through what came last.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) if main else None
-    if not callable(handler):  # another thread, or not Python's to handle
-        return lambda: None
-
-    def hold_back(number: int, frame: Any) -> None:
-        run.interrupted = not run.interruptible
-        if run.interruptible:
-            handler(number, frame)
-
-    def restore() -> None:
-        if signal.getsignal(signal.SIGINT) is hold_back:
-            signal.signal(signal.SIGINT, handler)
-        if run.interrupted:
-            handler(signal.SIGINT, None)
-
-    signal.signal(signal.SIGINT, hold_back)
-    return restore

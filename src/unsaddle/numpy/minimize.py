@@ -14,7 +14,7 @@ from unsaddle.core.kernel import Parameters
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
-from unsaddle.methods.checks import whole, yes_or_no
+from unsaddle.methods.checks import number, shown, whole, yes_or_no
 from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
 from unsaddle.numpy import differences
@@ -31,6 +31,7 @@ from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
+from unsaddle.numpy.shared import shared
 from unsaddle.numpy.starts import Around, Starts, from_many
 from unsaddle.numpy.workers import Workers, count_of
 
@@ -49,6 +50,7 @@ def minimize(
     seed: int = 0,
     max_gradients: int | None = None,
     max_seconds: float | None = None,
+    certificate_budget: float | None = None,
     disp: Any = False,
     history: bool = True,
     bounds: Any = None,
@@ -79,6 +81,10 @@ def minimize(
         seed: All randomness is a function of it.
         max_gradients: The run stops before it takes more gradients and products than this.
         max_seconds: The run stops at the first query after so many seconds.
+        certificate_budget: Share of the run's gradients, between 0 and 1, that a search for the
+            certificate may take: it then claims the least curvature_tol that it has shown by then,
+            and goes on only until it has shown one at all. Without end if not given. For "auto"
+            only.
         disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
             anew; or the stream to show it on, without how it ended.
         history: Whether to keep every query in ``result.history``: 18 bytes each. A run of many
@@ -120,7 +126,7 @@ def minimize(
     hessp = products_of(hess) if hessp is None else hessp
     words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
     words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
-    words |= {"history": history}
+    words |= {"history": history, "certificate_budget": certificate_budget}
     if starts is not None:
         delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
@@ -147,23 +153,24 @@ def minimize(
     if box is not None:
         _with_bounds(method, descent)
         start, solver = moved_in(box, start), BOUNDED
-    parameters = parameters_of(
-        method, start.size, given, minimize, ELSEWHERE, itemsize=start.itemsize
-    )
+    sizes = {"itemsize": start.itemsize, "shared": True}
+    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
     parameters = parameters._replace(products=bool(oracle.products))
     if oracle.noise and not oracle.products:
         parameters = _noisy(parameters, oracle.noise)
-    begun = solver.start(ops, parameters, start, seed)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
+    begun = shared(solver.start(ops, parameters, start, seed))
     run = (
         Run(solver, parameters, begun, oracle, call, descend)
         if box is None
         else BoxRun(solver, parameters, begun, oracle, box, call)
     )
+    del begun  # its vectors are let go as the run replaces them
     run.remember(history)
+    run.certificate_budget = _share(certificate_budget, method, descent)
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
@@ -209,6 +216,23 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
     if "unit" in descent._fields:
         descent = descent._replace(unit=escape.unit)
     return parameters._replace(descent=descent, escape=escape, proof=proof)
+
+
+def _share(certificate_budget: float | None, method: str, descent: Any) -> float:
+    """Check the share of the run that a search may take; infinite if it may take any."""
+    if certificate_budget is None:
+        return inf
+    if not 0 < number(certificate_budget) < 1:
+        raise ValueError(
+            "certificate_budget must be a share between 0 and 1, such as 0.25, or None, got "
+            f"{shown(certificate_budget)}"
+        )
+    if method != "auto" or descent is not None:
+        raise ValueError(
+            "certificate_budget goes with method 'auto' and its own descent: leave it out, "
+            "or pass the curvature_tol that will do"
+        )
+    return number(certificate_budget)
 
 
 def _with_bounds(method: str, descent: Any) -> None:

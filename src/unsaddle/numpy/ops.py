@@ -1,29 +1,20 @@
 """Vectors as one-dimensional float arrays, updated in place through BLAS; scalars as floats."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
-from unsaddle.core.eager import EagerOps
+from unsaddle.core.eager import GEMV, EagerOps, blas_of
 from unsaddle.core.ops import OWN_STREAM, Operations
 
 Vector = NDArray[np.floating]
 Block = Vector  # of two dimensions, a vector in every row
 Row = Vector
 
-
-def _blas(name: str) -> dict[int, Callable[..., Any]]:
-    """Give a routine of BLAS by the bytes that a number takes."""
-    (double,), (single,) = (blas.get_blas_funcs((name,), dtype=char) for char in "df")
-    return {8: double, 4: single}
-
-
-_AXPY, _SCAL, _DOT, _GEMV = _blas("axpy"), _blas("scal"), _blas("dot"), _blas("gemv")
+_AXPY, _SCAL, _DOT = blas_of("axpy"), blas_of("scal"), blas_of("dot")
 IN_PLACE = 0, 1, 0, 1, 0, 1  # of gemv: offsets and increments, not transposed, into y
+AT_ONCE = 2**14  # numbers that are drawn at once: so few take no memory to speak of
 _ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
 _TINY = {8: 2.0**-1022, 4: 2.0**-126}
 
@@ -65,7 +56,11 @@ class NumpyOps(EagerOps):
 
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
-        return _stream(seed, episode, 0).standard_normal(like.shape).astype(like.dtype, copy=False)
+        stream, drawn = _stream(seed, episode, 0), np.empty_like(like, subok=False)
+        for first in range(0, drawn.size, AT_ONCE):  # float64 numbers, whatever like is of
+            part = drawn[first : first + AT_ONCE]
+            part[:] = stream.standard_normal(len(part))
+        return drawn
 
     def uniform(self, like: Vector, seed: int, episode: int) -> float:
         """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
@@ -106,6 +101,8 @@ class NumpyOps(EagerOps):
 
     def inner_products(self, block: Block, count: int, x: Vector) -> Row:
         """Inner products of x with the first vectors of a block, zero in the other places."""
+        if count >= len(block):
+            return block.dot(x)
         products = np.zeros(len(block), x.dtype)
         np.dot(block[:count], x, products[:count])
         return products
@@ -118,7 +115,7 @@ class NumpyOps(EagerOps):
         """y and the weighted sum of the first vectors of a block, in y's storage."""
         if not count:
             return y
-        return _GEMV[y.itemsize](1.0, block[:count].T, weights[:count], 1.0, y, *IN_PLACE)
+        return GEMV[y.itemsize](1.0, block[:count].T, weights[:count], 1.0, y, *IN_PLACE)
 
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""

@@ -13,6 +13,7 @@ from unsaddle.core.phases import GRADIENT, TRIAL, VALUE
 from unsaddle.core.session import Query
 from unsaddle.messages import NO_FUNCTION
 from unsaddle.numpy import differences
+from unsaddle.numpy.inputs import as_precise
 from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.products import HessianProduct, Products
 
@@ -80,8 +81,9 @@ class Oracle:
     def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Give what a query needs, and what comes with it; a gradient is only to be read."""
         needs, value, gradient = query.needs, None, None
-        spent = self.gradients + self.products.count
-        if spent >= self.limit and (self.together or needs & GRADIENT):
+        if self.gradients + self.products.count >= self.limit and (
+            self.together or needs & GRADIENT
+        ):
             raise EndError(Outcome.BUDGET)
         if query.along is not None:
             return None, self.products(point, query.along)
@@ -160,15 +162,8 @@ class Oracle:
                 f"{self.name} must return an array of shape {self.shape} like {like}, "
                 f"got {_misshapen(answer, given, self.shape)}"
             )
-        if given.dtype.kind not in "fiu":
-            raise TypeError(f"{self.name} must return real numbers, got dtype {given.dtype}")
-        if given.dtype.kind == "f" and given.itemsize < self.dtype.itemsize:
-            raise TypeError(
-                f"{self.name} returned {given.dtype} for an x0 of {self.dtype}: the curvature would"
-                f" be measured in noise; pass x0.astype({given.dtype.name!r}), "
-                f"or return {self.dtype}"
-            )
-        return given.astype(self.dtype, copy=False)
+        harm = "the curvature would be measured in noise"
+        return as_precise(self.name, given, self.dtype, harm)
 
 
 def _spoiling(errors: Any) -> Callable[[Exception], Any]:

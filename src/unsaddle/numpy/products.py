@@ -8,6 +8,7 @@ import numpy as np
 
 from unsaddle.core.ops import OWN_STREAM
 from unsaddle.core.session import NotFiniteError
+from unsaddle.numpy.inputs import as_precise
 from unsaddle.numpy.ops import Vector, ops
 
 HessianProduct = Callable[..., Any]
@@ -59,17 +60,11 @@ class Products:
                 f"hessp must return an array of shape {self.shape} like x0, the Hessian at x "
                 f"times p, got shape {answer.shape}{missing}"
             )
-        if answer.dtype.kind not in "fiu":
-            raise TypeError(f"hessp must return real numbers, got dtype {answer.dtype}")
-        if answer.dtype.kind == "f" and answer.itemsize < self.dtype.itemsize:
-            raise TypeError(
-                f"hessp returned {answer.dtype} for an x0 of {self.dtype}: its rounding would be "
-                f"taken for curvature; pass x0.astype({answer.dtype.name!r}), "
-                f"or return {self.dtype}"
-            )
-        if not np.isfinite(answer).all():
+        harm = "its rounding would be taken for curvature"
+        product = as_precise("hessp", answer, self.dtype, harm)
+        if not np.isfinite(product).all():
             raise NotFiniteError("hessp returned NaN or infinity")
-        return answer.astype(self.dtype, copy=False)
+        return product
 
     def _check_symmetry(self, x: Vector, p: Vector, answer: Vector) -> None:
         """See that u'Hp = p'Hu for a u of our own, to rounding."""

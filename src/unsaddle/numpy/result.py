@@ -133,7 +133,8 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     searched = run.oracle.gradients - run.begun
     products = run.oracle.products.count - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    shown = certificate(read(ops, run.parameters, run.state, searched, products), noise)
+    claim = read(ops, run.parameters, run.state, searched, products)
+    shown = certificate(claim, noise, settled=run.settled)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
     shown = doubted(shown, run.doubt)

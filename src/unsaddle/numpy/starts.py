@@ -150,14 +150,15 @@ def _concluded(ends: list[End], wanted: int, failure_probability: float) -> Opti
 
 
 def _merged(runs: list[Any], failure_probability: float) -> OptimizeResult:
-    """Give the lowest certified run, or the lowest of all, with what all of them have cost."""
+    """Give the lowest certified run, or the lowest of all; cost and lowest value are of all."""
     best = min(runs, key=lambda run: (not run.success, np.isnan(run.fun), run.fun))
     whole = best.certificate
     if whole.holds:
         whole = dataclasses.replace(whole, failure_probability=failure_probability)
     sums = {name: sum(run[name] for run in runs) for name in ("nfev", "njev", "nit", "nhvp")}
     sums["message"] = best.message.replace(str(best.certificate), str(whole))
-    return type(best)({**best, **sums, "certificate": whole, "runs": runs})
+    lowest = min((run.best for run in runs), key=lambda seen: (np.isnan(seen.fun), seen.fun))
+    return type(best)({**best, **sums, "certificate": whole, "best": lowest, "runs": runs})
 
 
 def _points(around: Around, starts: Starts, seed: int) -> list[Vector]:

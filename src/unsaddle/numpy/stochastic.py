@@ -116,8 +116,9 @@ def _judged(run: Run, oracle: SampledOracle, result: OptimizeResult, tol: float)
             claim = dataclasses.replace(
                 claim, holds=None, note=f"{claim.note} The gradient there is not within tol."
             )
+        coarser = result.outcome is Outcome.COARSER
         result.outcome = {
-            True: Outcome.CERTIFIED,
+            True: Outcome.COARSER if coarser else Outcome.CERTIFIED,
             False: Outcome.NEGATIVE_CURVATURE,
             None: Outcome.UNCERTIFIED,
         }[claim.holds]

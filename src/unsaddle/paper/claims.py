@@ -21,8 +21,8 @@ NONE = 1e-3  # fewer than this share through: a method has not arrived yet
 ALIKE = 0.05  # shares within this of 0, or of 1, are alike whatever the methods do
 HOLDS, ONLY, FAILS = "holds", "holds only under this reading", "does not hold"
 LASTING = "{}, for good"
-CAPTION, DRAWN = "caption: histograms", "caption: samples drawn"  # where a sentence stands
-INTRODUCTION, TEXT = "introduction: iterations", "text and theorems"
+CAPTION, DRAWN = "caption: histograms", "caption: samples drawn, and growth with n"
+INTRODUCTION, TEXT = "introduction: iterations", "text and theorems"  # where it stands
 HALVES = "caption: both halves at once, which is ours"
 COMPARE = {">": gt, "<": lt, "=": eq}
 COUNTS = np.arange(RUN + 1)  # of samples in one run of the paper

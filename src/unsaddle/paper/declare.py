@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsaddle.landscapes import Landscape
+from unsaddle.methods import theory
 from unsaddle.paper.claims import (
     DRAWN,
     INTRODUCTION,
@@ -63,6 +64,12 @@ def symbols(f: Landscape, eta: float) -> dict[str, float]:
     """Give the step and what theory makes of it: theta is sqrt(gamma/l)/4 with l = 1/(4 eta)."""
     root = sqrt(-eta * curvatures(f)[0])
     return {"eta": eta, "theta": root / 2, "zeta": 1 - root}
+
+
+def jump(f: Landscape) -> float:
+    """Give the theory's length of a jump from the saddle, |lambda|/(4 rho)."""
+    rho = f.hessian_lipschitz
+    return theory.jump(hessian_lipschitz=rho, tol=curvatures(f)[0] ** 2 / rho).length
 
 
 def at(symbol: str, *values: float, before: str = "", after: str = "") -> Readings:

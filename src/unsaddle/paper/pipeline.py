@@ -52,9 +52,9 @@ JOBS: dict[str, Planned] = {
     "growth": Planned(growth.growth, 75.0),
     "stability": Planned(robustness.stability, 10.0),
     "robustness": Planned(adversary.robustness, 60.0),
-    "table1": Planned(table1.table1, 90.0),
+    "table1": Planned(table1.table1, 150.0),
     "theorems": Planned(theorems.theorems, 20.0),
-    "applications": Planned(applications.applications, 20.0),
+    "applications": Planned(applications.applications, 40.0),
 }
 
 

@@ -37,6 +37,8 @@ from unsaddle.landscapes import Landscape
 from unsaddle.methods.table import METHODS, Method
 from unsaddle.numpy.ops import ops
 
+PRINTED, EXITS = "as printed", "with exits"
+EXACT = "with exits, exact products"  # of a method whose oracle has them; else on differences
 Product = Callable[[Any, Any], Any]  # (x, d) -> H(x) d
 REPEATS = 6 / pi**2  # of delta, over the square of a number, sums to delta at most
 
@@ -51,13 +53,28 @@ class Ended(NamedTuple):
 
 
 def has_printed_form(line: Method) -> bool:
-    """Say whether a method is as a paper prints it; one that measures its constants is not."""
+    """Say whether a method has windows that a paper prints; a search by Lanczos has none."""
     return line.escape.settings is not Measuring
 
 
+def ways(line: Method) -> list[str]:
+    """Give the ways in which a method is run."""
+    has = {PRINTED: has_printed_form(line), EXITS: True, EXACT: "product" in line.oracle}
+    return [way for way, can in has.items() if can]
+
+
+def run(
+    way: str, method: str, f: Landscape, known: dict[str, Any], seed: int, limit: int,
+    product: Product,
+) -> Ended:  # fmt: skip
+    """Run a method in one of its ways."""
+    if way == PRINTED:
+        return as_printed(method, f, known, seed, limit)
+    return with_exits(method, f, known, seed, limit, product if way == EXACT else None)
+
+
 def as_printed(
-    method: str, f: Landscape, known: dict[str, Any], seed: int, limit: int,
-    product: Product | None = None,
+    method: str, f: Landscape, known: dict[str, Any], seed: int, limit: int
 ) -> Ended:  # fmt: skip
     """Run a method with its windows in full, to the end by its own test."""
     line = METHODS[method]
@@ -65,7 +82,7 @@ def as_printed(
     if "enough" in p.escape._fields:
         p = p._replace(escape=p.escape._replace(enough=inf))
         escape = escape._replace(phases={**escape.phases, BEGIN: _in_full(escape.phases[BEGIN])})
-    return _drive(compose(line.descent, escape), p, f, seed, limit, None, product)
+    return _drive(compose(line.descent, escape), p, f, seed, limit, None, None)
 
 
 def _in_full(begin: Phase) -> Phase:

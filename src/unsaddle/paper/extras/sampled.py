@@ -18,6 +18,14 @@ LEFT = 0.9  # of all the decrease there is: psgd, which never ends, is stopped t
 LIMIT = 10**6  # samples of psgd
 
 
+class Ended(NamedTuple):
+    """What a run took, and where it ended."""
+
+    samples: float  # whose gradients were computed; infinite where psgd was not through
+    certified: bool
+    x: np.ndarray
+
+
 class Minibatch(NamedTuple):
     """A minibatch, known by the seed that makes its mean."""
 
@@ -50,9 +58,8 @@ def known(n: int, eps: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def samples(method: str, n: int, eps: float, seed: int) -> tuple[float, bool]:
-    """Count the gradients of single samples to the end, and say whether that is certified."""
-    # psgd is stopped when it is through; where that is not within LIMIT, the count is infinite
+def run(method: str, n: int, eps: float, seed: int) -> Ended:
+    """Run a method from the saddle to its end; psgd, which has none, until it is through."""
     f, constants, through = landscapes.h(n, eps), known(n, eps), []
 
     def grad(x: np.ndarray, batch: Minibatch) -> np.ndarray:
@@ -64,10 +71,10 @@ def samples(method: str, n: int, eps: float, seed: int) -> tuple[float, bool]:
             raise StopIteration
 
     endless = {"max_samples": LIMIT, "callback": stop} if method == "psgd" else {}
-    run = minimize_stochastic(
+    end = minimize_stochastic(
         grad, np.zeros(n), sampler, method, seed=seed, **constants, **endless
     )  # fmt: skip
-    return run.njev if run.success or through else math.inf, run.success
+    return Ended(end.njev if end.success or through else math.inf, end.success, end.x)
 
 
 def printed(method: str, n: int, eps: float) -> float:
