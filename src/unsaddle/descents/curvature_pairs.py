@@ -77,7 +77,8 @@ def learn(ops: Ops, d: Memory, value: Scalar, gradient: Vector) -> Memory:
     curvature, rho = constants(ops, d, value, length, change)
     fell = d.value - value > d.line.noise / TUNING.value_noise
     pairs = add(ops, d.pairs, step, bend, change * change, gradient)
-    idle, floor = ops.where(fell, 0, d.idle + 1), stepped(ops, d.floor, norm, d.curvature)
+    floor = stepped(ops, d.floor, norm, d.curvature, d.line.tries)
+    idle = ops.where(fell, 0, d.idle + 1)
     here = ops.copy(gradient)
     return new(Memory, (here, step, pairs, value, d.line, idle, curvature, rho, floor))
 

@@ -1,6 +1,6 @@
 """When a descent has come down to the noise of its gradient, it should say so and not go on.
 
-Where the norm of the gradient has not come to a new low for some steps, or a line search takes
+Where the norm of the gradient has not come to a new low for some gradients, or a line search takes
 long, the noise is measured by one gradient a few roundoffs away. A gradient that is not longer than
 a few times that is noise: the descent gives up, and x is searched. Else it goes on, and is twice as
 patient. What was measured here or by a search stays in the state: where the tolerance is below the
@@ -27,7 +27,7 @@ NOISE_FLOOR, LINE_SEARCH, GIVE_UP = (
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    patience: int = 8  # steps, 1 to 100: rarely in vain on exact gradients; doubled when it was
+    patience: int = 8  # gradients, 1 to 100: rarely in vain on exact gradients; doubled when it was
     rounding: float = 32.0  # of l h, above 1: a smaller change may be f's own, or rounding of x
     lower: float = 0.5  # of the lowest norm, (0, 1]: by less it is no new low
     near: float = 2.0  # noises, 1 to 4: a gradient as short is not worth another step
@@ -40,16 +40,19 @@ class Floor(NamedTuple):
     """How low the gradient has come."""
 
     lowest: Scalar = inf  # its norm
-    since: Scalar = 0  # steps since then
+    since: Scalar = 0  # gradients since then
     patience: Scalar = TUNING.patience
     back: Scalar = GO  # where to go on after the noise was measured
     stiffest: Scalar = 0.0  # largest curvature met in the run, l
 
 
-def stepped(ops: Ops, floor: Floor, norm: Scalar, curvature: Scalar) -> Floor:
-    """Take note of a step."""
+def stepped(ops: Ops, floor: Floor, norm: Scalar, curvature: Scalar, tries: Scalar) -> Floor:
+    """Take note of a step, and of the tries that came before it."""
     lower = norm < TUNING.lower * floor.lowest
-    since, lowest = ops.where(lower, 0, floor.since + 1), ops.where(lower, norm, floor.lowest)
+    since, lowest = (
+        ops.where(lower, 0, floor.since + 1 + tries),
+        ops.where(lower, norm, floor.lowest),
+    )
     stiffest = ops.maximum(floor.stiffest, curvature)
     return new(Floor, (lowest, since, floor.patience, GO, stiffest))
 
