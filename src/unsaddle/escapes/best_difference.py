@@ -11,10 +11,11 @@ s/(sqrt(2) r_{k-1}): the s that would explain it is
 
     s_k = sqrt(2) r_{k-1} |H_k - H_{k-1}|.
 
-It is the same for all k while it is noise, and is multiplied by f^3 where it is bending. So the
-least s_k is the noise, and where s_k rises r_{k-1} is best: r_k bends too much. Noise that is met
-as late as that need not be what was declared, or seen close by: a program that starts from its last
-answer is less noisy there.
+It is the same for all k while it is noise, and is multiplied by f^3 where it is bending. So it is
+noise if it is that which is known of, or if the next one is not larger. Where it rises after that,
+r_k bends too much, and a radius up to r_{k-1} is best. Noise need not be what was declared, or seen
+close by: a program that starts from its last answer is less noisy there. So where s_k was not
+understood before it rises, it may be noise; if it rises once more, f bends from the first r on.
 
 A central difference takes twice the gradients: it is taken where the forward one hides gamma and it
 is at least twice as good.
@@ -34,8 +35,7 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     visible: float = 6.0  # noises, above 2: three deviations of what noise alone shows as bending
-    rises: float = 4.0  # of the least s_k, (2, 64): by more it is bending
-    steep: float = 32.0  # of the least s_k, (rises, 64): by more it was bending before, too
+    rises: float = 4.0  # of s_{k-1}, (2, 64): by more it is bending
     stiffer: float = 8.0  # above 1: bending along a stiff direction by that along a random one
     shortest: float = 1 / 64  # of r_{k-1}, (0, 1): as far as bending is foretold
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
@@ -51,9 +51,11 @@ class Measured(NamedTuple):
     radius: Scalar  # r_k
     before: Scalar  # r_{k-1}
     off: Scalar  # |H_k - H_{k-1}|
-    least: Scalar  # s_k, of all k so far
+    explains: Scalar  # s_k
     noise: Scalar  # s
-    rises: Scalar  # whether f bends over r_k more than is good
+    again: Scalar  # whether s_k is s_{k-1}
+    bends: Scalar  # whether f bends over r_k more than is good
+    doubtful: Scalar  # whether it may do so, or noise that was not known of rises
     even: Scalar  # rho r_k/2
     gamma: Scalar  # that is asked for
     enough: Scalar  # the gamma that will do
@@ -73,31 +75,29 @@ def measured(
     ops: Ops, p: Parameters, e: Any, bend: Vector, even: Scalar, longest: Scalar
 ) -> Measured:
     """Compare H_k with H_{k-1}; the first has none before it."""
-    r, probe, lowest = e.resolution.radius, e.probe, e.resolution.error
-    before, first, known = r / probe.radius_factor, probe.stage == 0, probe.noise
+    r, probe, last, known = e.resolution.radius, e.probe, e.resolution.error, e.probe.noise
+    before, first = r / probe.radius_factor, probe.stage == 0
     off = ops.where(first, 0.0, ops.norm(ops.add(bend, -1.0, probe.kept)))
     explains = ops.where(first, inf, sqrt(2) * before * off)
-    least = ops.where(explains < lowest, explains, lowest)
-    unsure = (least > TUNING.visible * known) & ops.where(first, False, least < inf)
-    steep = (probe.stage == 2) & unsure & (explains > TUNING.steep * lowest)
-    bends = steep | ((probe.stage == 1) & unsure & longest)  # from the first radius on
-    rises = bends | (explains > TUNING.rises * ops.maximum(known, lowest))
-    rises = rises & (p.escape.probe_radius == 0)
-    young = ops.where(first, True, (probe.stage == 1) & unsure)
-    noise = ops.where(young | bends, known, ops.maximum(known, least))
+    again = ops.where(last < inf, explains <= TUNING.rises * last, False)  # as before: noise
+    noisy, sure = again | (explains <= TUNING.visible * known), last <= TUNING.visible * known
+    rises = ops.where(first | noisy, False, last < inf)
+    bends = (rises & (sure | (probe.held > 0))) | ops.where(first | noisy, False, longest)
+    noise = ops.where(again & ops.where(sure, False, True), last, known)
     rho = ops.where(even * r > TUNING.visible * noise, 2 * even / r, 0.0)
     curvature, given = ops.norm(bend), p.escape.curvature_tol > 0
     gamma = target(ops, p, curvature, rho, 0.0)
     enough = ops.maximum(gamma, ops.where(given, 0.0, TUNING.enough * curvature))
-    return Measured(r, before, off, least, noise, rises, even, gamma, enough)
+    bends, doubtful = bends & (p.escape.probe_radius == 0), ops.where(bends, False, rises)
+    return Measured(r, before, off, explains, noise, again, bends, doubtful, even, gamma, enough)
 
 
 def best(ops: Ops, e: Any, m: Measured) -> Difference:
     """The difference over r_k, or over less than r_{k-1} where f bends too much over r_k."""
     share, bends = before_bending(ops, e, m)
     bending = ops.maximum(m.off - m.noise / (sqrt(2) * m.before), 0.0)
-    radius = ops.where(m.rises, share * m.before, m.radius)
-    bending = ops.where(m.rises, share * share * bends, bending)
+    radius = ops.where(m.bends, share * m.before, m.radius)
+    bending = ops.where(m.bends, share * share * bends, bending)
     noise = m.noise / radius
     even = ops.maximum(m.even * m.radius - sqrt(1.5) * m.noise, 0.0) / m.radius
     even = stiffer(ops, e) * even * radius / m.radius

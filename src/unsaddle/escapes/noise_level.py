@@ -72,7 +72,11 @@ def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     factor = ops.where(noisy, longer, shorter)
     noise = ops.maximum(close, ops.where(rounded, probe.held, 0.0))
     noise = ops.where(noisy, noise, probe.noise)
-    known = probe._replace(noise=noise, radius_factor=ops.where(noisy, 1.0, factor))
+    known = probe._replace(
+        noise=noise,
+        radius_factor=ops.where(noisy, 1.0, factor),
+        stage=ops.where(noisy, 0, probe.stage),
+    )
     error = ops.where(noisy, inf, e.resolution.error)
     resolution = e.resolution._replace(radius=factor * e.resolution.radius, error=error)
     after = e._replace(probe=known, resolution=resolution)

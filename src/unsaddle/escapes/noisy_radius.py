@@ -8,7 +8,7 @@ as the one before, at two gradients each. What is left of them when compared is 
 the noise of a gradient: it stays the same while it is noise, and grows by 64 as soon as f bends.
 
 1. r begins as ``first_radius.py`` says, at one gradient for each that is too short.
-2. It ends where gamma can be shown, where s_k rises, or where no longer radius may be tried.
+2. It ends where gamma can be shown, where f bends, or where no longer radius may be tried.
 3. Where gamma is not given, a thousandth of the curvature will do: a wider probe shows more along
    v_1, and less along another direction that bends.
 
@@ -57,10 +57,10 @@ def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     longest = longer <= TUNING.worth * r
     wide = measured(ops, p, e, over_r, ops.norm(even) / (2 * r), longest)
     found = best(ops, e, wide)
-    hidden = ops.where(wide.rises | longest, False, 4 * found.error > wide.enough)
+    hidden = ops.where(wide.bends | longest, False, 4 * found.error > wide.enough)
     radius = ops.where((probe.stage == 0) | hidden, longer, 0.0)
     resolution = e.resolution._replace(asked=wide.gamma, smoothness=ops.norm(over_r))
-    turns = ops.where(radius > 0, False, wide.rises)
+    turns = ops.where(radius > 0, False, wide.bends)
     probe = probe._replace(kept=ops.switch(turns, probe.kept, over_r), behind=e.gradient)
     after = tried(ops, e._replace(resolution=resolution, probe=probe), wide, found, radius)
     return s.searched(ops.where(radius > 0, NOISY_AHEAD, NOISY_CHOICE), after)
@@ -70,11 +70,13 @@ def tried(ops: Ops, e: Any, m: Measured, found: Difference, radius: Scalar) -> A
     """Take note of the next radius; or of the choice, where that is zero."""
     again, probe = radius > 0, e.probe
     resolution = e.resolution._replace(
-        radius=ops.where(again, radius, found.radius), error=ops.where(again, m.least, found.error)
+        radius=ops.where(again, radius, found.radius),
+        error=ops.where(again, m.explains, found.error),
     )
     kept = probe._replace(
         bending=ops.where(again, probe.bending, found.bending),
-        noise=ops.where(again, probe.noise, found.noise),
+        noise=ops.where(again & ops.where(m.again, False, True), probe.noise, found.noise),
+        held=ops.where(m.doubtful, 1.0, 0.0),
         sides=ops.where(again, probe.sides, found.sides),
         radius_factor=ops.where(again, radius / m.radius, 1.0),
         stage=probe.stage + 1,

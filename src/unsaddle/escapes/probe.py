@@ -32,14 +32,15 @@ class Probe(NamedTuple):
     error_floor: Scalar = 0.0  # the least gamma, by the errors that were measured
     radius_factor: Scalar = 1.0  # what r was multiplied by last
     unpaired: Scalar = False  # whether the first probe was not halved
-    doubted: Scalar = False  # whether errors were larger at this point than was counted with
+    doubted: Scalar = False  # whether r stays: it was chosen before, or for the errors met here
     stage: Scalar = 0  # of the recheck; before that, pairs with like errors, or radii tried
 
 
 def at_new_point(ops: Ops, p: Parameters, probe: Probe) -> Probe:
     """What still holds at another point: the noise, and r if gamma is given; else r is a guess."""
-    guess = ops.where(p.escape.curvature_tol > 0, probe.radius, -abs(probe.radius))
-    return probe._replace(radius=guess, error_floor=0.0, doubted=False)
+    given = p.escape.curvature_tol > 0
+    guess, kept = ops.where(given, probe.radius, -abs(probe.radius)), given & (probe.radius > 0)
+    return probe._replace(radius=guess, error_floor=0.0, doubted=kept & (probe.noise > 0))
 
 
 def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
