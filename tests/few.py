@@ -26,7 +26,7 @@ def few(samples: int = 3000) -> Iterator[pytest.MonkeyPatch]:
               for module in (claims, jobs, growth, robustness, adversary)),
             (robustness, "RUN", 30), (adversary, "FEW", 30), (adversary, "SOME", 30),
             (robustness, "RADII", 10.0 ** np.arange(-16, 1, 4)),
-            (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 300), (growth, "LANCZOS", 10),
+            (growth, "DIMENSIONS", (10, 100)), (growth, "STARTS", 600), (growth, "LANCZOS", 20),
             (table1, "SIZES", (10, 30)), (table1, "CURVATURES", (0.3, 0.2)),
             (table1, "SEEDS", 1), (applications, "SEEDS", 1), (applications, "LIMIT", 300),
             (theorems, "STARTS", 2), (theorems, "STAY", 1), (theorems, "MOST", 3),

@@ -72,9 +72,12 @@ def harmless(rows: list[Row], pictures: Path) -> str:
             "to tol", "saddles apart", "to the certificate", "saddles apart", "values"]  # fmt: skip
     costs = {"auto, to the gradient": mine, "auto, to the certificate": late} | early
     lists = {m: [*each.values()] for m, each in costs.items()}
-    profile(
-        lists, pictures / "benchmark-1.png", "Tier 1: problems of CUTEst solved to tol, n <= 200"
+    solved = {name: sum(map(math.isfinite, each)) for name, each in lists.items()}
+    title = (
+        f"auto ends within tol on {solved['auto, to the gradient']} of {len(mine)} problems of "
+        f"CUTEst, L-BFGS-B on {solved['L-BFGS-B']}"
     )
+    profile(lists, pictures / "benchmark-1.png", title)
     others = [[n, ours[n].n, ours[n].outcome, f"{ours[n].norm:.1e}", ours[n].gradients,
                theirs[n].outcome, f"{theirs[n].norm:.1e}"]
               for n in names if n not in certified]  # fmt: skip
@@ -127,7 +130,11 @@ def escaping(rows: list[Row], pictures: Path) -> str:
     runs = {m: {(r.problem, r.seed): r for r in rows if r.method == m} for m in all_}
     right = {m: {k: r for k, r in runs[m].items() if true(r, ours[k])} for m in all_}
     costs = {m: [right[m][k].gradients if k in right[m] else math.inf for k in ours] for m in all_}
-    title = "Tier 2: second-order points, from strict saddles"
+    ends = {name: sum(map(math.isfinite, each)) for name, each in costs.items()}
+    title = (
+        f"auto leaves {ends['auto']} of {len(ours)} saddles for a second-order point, L-BFGS-B "
+        f"{ends['L-BFGS-B']}"
+    )
     profile(costs, pictures / "benchmark-2.png", title)
     body = []
     for name in dict.fromkeys(r.problem for r in rows):
@@ -187,7 +194,7 @@ def scaling(rows: list[Row], pictures: Path) -> str:
         counts[r.method + ", to the certificate" * mine] = r.gradients
         for name, count in counts.items():
             lines.setdefault(r.problem, {}).setdefault(name, []).append((r.n, count, right))
-    title = f"Tier 3: gradients from {NEAR:g} off a saddle"
+    title = f"Gradients from {NEAR:g} off a saddle, by the number of variables"
     curves(lines, pictures / "benchmark-3.png", title)
     sides = [
         [family, power(n), r.before, *(outcome(near.get((family, n, m)), r) for m in all_)]

@@ -1,6 +1,6 @@
 """The same on torch and JAX: nasty arguments, and how often certificates are false."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from benchmarks.torture.trial import Trial
 
 PRECISIONS = ("float64", "float32")
 SEEDS = 60  # of each family and precision in ``certify``, of each family and method in whole runs
+COMPILED = 30  # of so many trials with nasty arguments on JAX one is compiled if it is taken
 MOST = 3000  # gradients of a whole run
 
 
@@ -37,7 +38,17 @@ def jax_trials(seed: int) -> Iterator[Trial]:
     """Give nasty arguments on JAX and in optax."""
     from benchmarks.torture.doors_jax import jax_doors, values
 
-    return fuzz.through(jax_doors(), values)
+    for k, trial in enumerate(fuzz.through(jax_doors(), values)):
+        yield trial if k % COMPILED == 0 else trial._replace(run=partial(_checked, trial.run))
+
+
+def _checked(run: Callable[[], str]) -> str:
+    """Run a trial on JAX up to where all arguments are checked, and no further."""
+    from benchmarks.torture.doors_jax import nothing_compiled
+
+    with nothing_compiled():
+        return run()
+    return ""
 
 
 def fault_trials(seed: int) -> Iterator[Trial]:

@@ -76,6 +76,6 @@ WAYS = {
 
 
 def _ranks() -> str:
-    command = [sys.executable, "-m", "pytest", "-q", RANKS]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not nightly", RANKS]
     done = subprocess.run(command, capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout[-2000:]

@@ -1,6 +1,10 @@
 """The public doors on JAX and in optax, each with a call that is in order."""
 
+import contextlib
+import importlib
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +17,31 @@ from benchmarks.torture import nasty
 from benchmarks.torture.doors import CONSTANTS, SAMPLED, Door
 
 jax.config.update("jax_enable_x64", True)
+
+
+COMPILED = (  # what is compiled when all arguments are checked
+    ("unsaddle.jax.minimize", "_solve"),
+    ("unsaddle.jax.minimize", "_solve_many"),
+    ("unsaddle.jax.certify", "_find"),
+    ("unsaddle.jax.stochastic", "_solve"),
+)
+UPDATES = 2  # of a transformation
+
+
+class TakenError(Exception):
+    """All arguments were checked, and taken."""
+
+
+@contextlib.contextmanager
+def nothing_compiled() -> Iterator[None]:
+    """Let every door end where it would compile what it was given."""
+    with contextlib.ExitStack() as stack:
+        for module, name in COMPILED:
+            place = importlib.import_module(module)
+            stack.enter_context(patch.object(place, name, side_effect=TakenError))
+        stack.enter_context(patch(f"{__name__}.UPDATES", 0))
+        stack.enter_context(contextlib.suppress(TakenError))
+        yield
 
 
 def fun(x: Any, *more: Any) -> Any:
@@ -29,7 +58,7 @@ def _updated(make: Any, **given: Any) -> None:
     params = jnp.array([1.0, 0.1])
     tx: Any = make(**given)
     state = tx.init(params)
-    for _ in range(2):
+    for _ in range(UPDATES):
         grad = gradient(params)
         updates, state = tx.update(grad, state, params, value=fun(params))
         params = optax.apply_updates(params, updates)

@@ -15,12 +15,13 @@ import unsaddle.ase
 import unsaddle.torch as front
 from benchmarks.torture.doors_torch import loss_of, net
 from benchmarks.torture.faults import CONSTANTS, LONG, METHODS, SOME, TheirError
+from benchmarks.torture.files import LONG as LONG_RUNS
 from benchmarks.torture.trial import Trial
 from unsaddle.core.session import NotFiniteError
 from unsaddle.methods.table import METHODS as LINES
 
 STEPS = 2500  # of a training that does not end by itself
-OWN = {name: words for name, words in METHODS.items() if name in LINES}
+OWN = {name: METHODS[name] for name in METHODS if name in LINES and name not in LONG_RUNS}
 KINDS = ("exception", "ctrl-c", "nan")
 AFTER = (TheirError, KeyboardInterrupt, NotFiniteError)
 Trouble = Callable[[int], str]  # of the number of a call: the kind of fault, or nothing

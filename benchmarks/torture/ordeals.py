@@ -12,7 +12,6 @@ class Ordeal(NamedTuple):
 
     says: str
     trials: Callable[[int], Iterator[Trial]]  # of a seed
-    each: int = 1  # of so many trials one is run, where all would take hours
 
 
 ORDEALS = {
@@ -55,10 +54,9 @@ ORDEALS = {
         backends.torch_trials,
     ),
     "jax": Ordeal(
-        "Nasty values for every argument on JAX and in optax. A value that is taken is compiled "
-        "in, for seconds, so that this is a sample.",
+        "Nasty values for every argument on JAX and in optax. What is taken would be compiled, for "
+        f"seconds: of {backends.COMPILED} trials one goes on to that, the others end before it.",
         backends.jax_trials,
-        10,
     ),
     "calibration on torch and JAX": Ordeal(
         "As above, with delta = 0.1: `certify` in two precisions and by exact products, and whole "

@@ -58,9 +58,10 @@ def page(known: dict[str, Any]) -> str:
     """Write the page."""
     from benchmarks.torture.ordeals import ORDEALS
 
+    known = {name: known[name] for name in ORDEALS if name in known}
     total = sum(row["trials"] for it in known.values() for row in it["rows"])
     failed = sum(len(row["failures"]) for it in known.values() for row in it["rows"])
-    minutes = sum(it["seconds"] for it in known.values()) / 60
+    minutes = sum(it["processor"] for it in known.values()) / 60
     absent = ", ".join(name for name in ORDEALS if name not in known)
     parts = [HEAD.format(total=total, failed=failed, minutes=minutes)]
     parts += [f"Not in the tables, as they were not run for them: {absent}."] if absent else []
@@ -70,9 +71,9 @@ def page(known: dict[str, Any]) -> str:
         head = "| row | trials | failures | 95 % bound |"
         if any(row["chance"] for row in it["rows"]):
             head = "| row | trials | false | delta | failures | 95 % bound |"
-        each = round(ORDEALS[name].each / it["share"])
+        each = round(1 / it["share"])
         share = "" if each == 1 else f", only every {each}th trial of all"
-        parts += [f"## {name}", ORDEALS[name].says, f"Seed {it['seed']}{share}; {it['seconds']} s."]
+        parts += [f"## {name}", ORDEALS[name].says, _took(it, share)]
         lines = [head, "|" + " --- |" * (head.count("|") - 1)]
         for row in it["rows"]:
             extra = f" {row['false']} | {row['chance']:g} |" if "delta" in head else ""
@@ -86,6 +87,11 @@ def page(known: dict[str, Any]) -> str:
     if Path(MUTATIONS).exists():
         parts += [_mutations(json.loads(Path(MUTATIONS).read_text()))]
     return "\n\n".join(parts) + "\n"
+
+
+def _took(it: dict[str, Any], share: str) -> str:
+    """Say of an ordeal with which seed it was run, and what it took."""
+    return f"Seed {it['seed']}{share}; {it['processor']} s of processor time, {it['seconds']} s."
 
 
 def _mutations(found: list[dict[str, Any]]) -> str:
@@ -115,8 +121,8 @@ HEAD = """# Torture
 
 What an adversary would try, as a program: `make torture` runs it in two processes and writes this
 page, `python -m benchmarks.torture fuzz --share 0.1` runs a tenth of one part. A sample of it is
-part of `make test`. The last run took {minutes:.0f} minutes: {total} trials, {failed} failures. A
-failure that was found is run again by
+part of `make test`. The last run took {minutes:.0f} minutes of processor time, half of that on two
+idle cores: {total} trials, {failed} failures. A failure that was found is run again by
 `python -m benchmarks.torture --replay 'fuzz/certify/curvature_tol=nan'`.
 
 Where a certificate may be false with probability delta, a row fails if so many false ones would

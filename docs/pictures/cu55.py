@@ -6,10 +6,6 @@ python docs/pictures/cu55.py
 import tempfile
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from ase import Atoms
 from ase.calculators.emt import EMT
@@ -18,12 +14,13 @@ from ase.optimize import BFGS
 from ase.vibrations import Vibrations
 from ase.visualize.plot import plot_atoms
 
+from unsaddle import style
 from unsaddle.ase import Minimum
 
 FMAX = 0.01  # eV/Å
 RATTLES = range(10)  # seeds
 RATTLE = 0.1  # Å
-WIDTHS = {"BFGS": 6}  # as others begin with it
+TITLE = "55 copper atoms: BFGS stops on a saddle, unsaddle goes on to the minimum"
 PUSH = 0.3  # Å, of the atom that moves most along an imaginary mode
 
 
@@ -77,26 +74,42 @@ def main() -> None:
     Minimum(ours, logfile=None).run(fmax=FMAX)
     shaken = [relaxed(RATTLE, seed) for seed in RATTLES]
     lowest = min(atoms.calc.course[-1] for atoms in (plain, loop, ours, *shaken))
-    figure, axes = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    figure, axes = style.begin().subplots(figsize=(9, 4), layout="constrained")
+    style.headline(figure, TITLE)
     for atoms in shaken:
-        axes.plot(np.array(atoms.calc.course) - lowest, color="0.75", lw=1)
-    label = f"BFGS, shaken by {RATTLE} Å, ten times"
-    lines = {label: (shaken[0], "0.75"), "BFGS": (plain, "C1")}
-    lines |= {"BFGS and ase.vibrations": (loop, "C2"), "unsaddle": (ours, "C0")}
-    for name, (atoms, colour) in lines.items():
+        axes.plot(np.array(atoms.calc.course) - lowest, color=style.FAINT, lw=1)
+    lines = {  # colour, width, words beside the end, and where they stand
+        "BFGS and ase.vibrations": (
+            loop,
+            style.SOFT,
+            1.6,
+            "BFGS and ase.vibrations,\nin a loop:",
+            (9, 4),
+        ),
+        "BFGS": (plain, style.THEIRS, 4.5, "BFGS stops:", (6, -20)),
+        "unsaddle": (ours, style.OURS, 2.6, "unsaddle, certified:", (-52, 14)),
+    }
+    for atoms, colour, width, words, away in lines.values():
         energies = np.array(atoms.calc.course) - lowest
-        axes.plot(energies, color=colour, label=name, lw=WIDTHS.get(name, 2))
-        axes.plot(len(energies) - 1, energies[-1], "o", color=colour)
-    axes.set(xscale="symlog", xlabel="force calls", ylabel="energy above the icosahedron, eV")
-    axes.set(xlim=(0, 2 * len(loop.calc.course)), ylim=(-0.3, 4.2))
-    axes.legend(frameon=False, loc="upper right")
-    for atoms, place in ((plain, (0.02, 0.02)), (ours, (0.86, 0.12))):
-        inset = axes.inset_axes((*place, 0.14, 0.32))
+        end = (len(energies), energies[-1])
+        axes.plot(range(1, end[0] + 1), energies, color=colour, lw=width, solid_capstyle="round")
+        axes.plot(*end, "X" if atoms is plain else "o", color=colour, markersize=9)
+        side = "left" if atoms is loop else "right"
+        words = f"{words}\n{end[0]} force calls"
+        axes.annotate(words, end, away, textcoords="offset points", ha=side, color=colour,
+                      va="center",
+                      fontweight="bold" if atoms is ours else "normal")  # fmt: skip
+    words = f"BFGS, shaken by {RATTLE} Å,\nten times"
+    axes.annotate(words, (9, 3.1), (10, 0), textcoords="offset points", color=style.SOFT)
+    axes.set(xscale="log", xlabel="force calls", ylabel="energy above the icosahedron, eV")
+    axes.set(xlim=(1, 4 * len(loop.calc.course)), ylim=(-0.35, 4.2))
+    for atoms, place in ((plain, (0.03, 0.08)), (ours, (0.588, 0.16))):
+        inset = axes.inset_axes((*place, 0.14, 0.36))
         plot_atoms(atoms, inset, rotation="10x,20y,0z", colors=["#c97b4a"] * len(atoms))
         inset.axis("off")
-    figure.savefig(Path(__file__).with_suffix(".png"), dpi=130)
+    style.save(figure, Path(__file__).with_suffix(".png"))
     found = sum(atoms.calc.course[-1] < lowest + 0.01 for atoms in shaken)
-    for name, (atoms, _) in lines.items():
+    for name, (atoms, *_) in lines.items():
         print(f"{name}: {len(atoms.calc.course)} calls, {atoms.calc.course[-1]:.3f} eV")
     print(f"shaken: {found} of {len(shaken)} find it")
 

@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+from unsaddle import _quiet  # noqa: F401  before what takes long to import
 from unsaddle.certificate import Certificate
 from unsaddle.core.outcome import Outcome
 from unsaddle.methods.constants import Constants, SampledConstants

@@ -10,11 +10,13 @@ import pytest
 
 HOUSE = Path(__file__).parents[2] / "src" / "unsaddle"
 METHODS = {"core", "descents", "escapes", "methods", "messages"}
-BACKEND = METHODS | {"certificate"}  # and never another backend
+BACKEND = METHODS | {"certificate", "style"}  # and never another backend
 FRONT = BACKEND | {"unsaddle", "numpy", "landscapes"}
 MAY_IMPORT = {  # a room, that is a folder or a module of the package: which others
     "core": set(),
     "messages": set(),
+    "style": set(),
+    "_quiet": set(),
     "landscapes": set(),
     "descents": {"core"},
     "escapes": {"core"},
@@ -25,9 +27,9 @@ MAY_IMPORT = {  # a room, that is a folder or a module of the package: which oth
     "jax": BACKEND,
     "optax": BACKEND | {"jax"},
     "ase": BACKEND | {"unsaddle", "numpy"},
-    "unsaddle": BACKEND | {"numpy"},  # __init__.py
+    "unsaddle": BACKEND | {"numpy", "_quiet"},  # __init__.py
     "paper": FRONT,
-    "cli": FRONT | {"paper", "ase"},
+    "cli": FRONT | {"paper", "ase", "_quiet"},
     "__main__": {"cli"},
 }
 LIBRARIES = {"torch": {"torch"}, "jax": {"jax", "optax"}, "optax": {"jax", "optax"}, "ase": {"ase"}}

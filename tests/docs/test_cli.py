@@ -1,90 +1,21 @@
 """The command line: what it prints, and how it ends."""
 
 import json
-import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from unsaddle import METHODS, Outcome, __version__
+from tests.docs import cli_demo
+from tests.docs.cli_demo import DEMO, START, run, words
+from unsaddle import METHODS, Outcome
 from unsaddle.cli import main
 from unsaddle.cli.inputs import function
 from unsaddle.landscapes import LANDSCAPES
 from unsaddle.methods.table import STOCHASTIC
 
-DEMO = """
-import numpy as np
-
-constant = 1.0
-
-
-def f(x):
-    return x[0] ** 2 / 2 - x[1] ** 2 / 2 + x[1] ** 4 / 4
-
-
-def gradient(x):
-    return np.array([x[0], x[1] ** 3 - x[1]])
-
-
-def both(x):
-    return f(x), gradient(x)
-
-
-def broken(x):
-    raise ValueError("the user's mistake")
-
-
-def stopping(x):
-    raise StopIteration
-
-
-def short(x):
-    return x[:1]
-
-
-def infinite(x):
-    return np.inf
-
-
-def interrupted(x):
-    if abs(x[0]) < 0.5:
-        raise KeyboardInterrupt
-    return gradient(x)
-
-
-def bowl(x):
-    return float(x @ x) / 2
-
-
-def bowl_gradient(x):
-    return x
-"""
-CONSTANTS = ["--smoothness", "5.75", "--hessian-lipschitz", "9"]
-START = ["--x0", "1,0", *CONSTANTS]
-
-
-@pytest.fixture(autouse=True)
-def demo(tmp_path, monkeypatch):
-    """Make the demo's folder the current one, and forget the module afterwards."""
-    (tmp_path / "demo_for_cli.py").write_text(DEMO)
-    (tmp_path / "needy-for-cli.py").write_text("import absent_for_cli")
-    (tmp_path / "broken-for-cli.py").write_text("raise ValueError('on import')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    yield tmp_path
-    sys.modules.pop("demo_for_cli", None)
-
-
-def words(text):
-    return text.replace("demo:", "demo_for_cli:").split()
-
-
-def run(capsys, *argv):
-    code = main(argv)
-    return code, *capsys.readouterr()
+demo = cli_demo.demo  # a fixture: the folder in which all of them are run
 
 
 def test_the_table_of_methods_names_them_all_within_100_columns(capsys):
@@ -359,23 +290,6 @@ def test_help_is_there(capsys, command, word):
     assert "usage: " + " ".join(("unsaddle", *command)) in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("argv", "code", "start"),
-    [
-        (["--version"], 0, f"unsaddle {__version__}"),
-        (["minimize", "landscape:quartic"], 0, "outcome        CERTIFIED"),
-        (["minimize", "demo_for_cli:f"], 2, "unsaddle: error: --x0 is missing"),
-    ],
-)
-@pytest.mark.slow
-def test_python_m_unsaddle(demo: Path, argv, code, start):
-    done = subprocess.run(
-        [sys.executable, "-m", "unsaddle", *argv], cwd=demo, capture_output=True, text=True
-    )
-    assert done.returncode == code
-    assert (done.stdout + done.stderr).startswith(start)
-
-
 @pytest.mark.parametrize("name", ["json.py", "a.b.py", "folder/json.py", "./demo for cli.py"])
 def test_a_path_is_a_path_whatever_it_is_called(capsys, demo: Path, name):
     """Not the standard library's json, though that is imported, and no package a."""
@@ -392,45 +306,3 @@ def test_a_path_is_a_path_whatever_it_is_called(capsys, demo: Path, name):
 def test_ctrl_c_while_the_users_file_loads_is_quiet(capsys, demo: Path):
     (demo / "slow.py").write_text("raise KeyboardInterrupt")
     assert run(capsys, "minimize", "slow.py:f", "--x0", "1,0") == (130, "", "")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("argv", ["methods", "minimize landscape:quartic"])
-@pytest.mark.parametrize("buffered", ["", "1"])
-@pytest.mark.slow
-def test_a_full_disk_is_one_line_and_the_exit_code_2(argv, buffered):
-    done = subprocess.run(
-        f"{sys.executable} -m unsaddle {argv} > /dev/full",
-        shell=True,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": buffered},
-    )
-    error = "unsaddle: error: standard output cannot be written: No space left on device\n"
-    assert (done.returncode, done.stderr) == (2, error)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes it")
-@pytest.mark.parametrize("argv", ["methods", "--help"])
-@pytest.mark.slow
-def test_a_closed_output_is_one_line_and_the_exit_code_2(argv):
-    command = f"{sys.executable} -m unsaddle {argv} >&-"
-    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("unsaddle: error: standard output is closed")
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_nobody_reads_on(demo: Path):
-    """As in ``unsaddle methods | head``: no traceback, and the exit code that a shell gives."""
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "unsaddle", "methods"],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (141, "")

@@ -15,6 +15,7 @@ from unsaddle import Outcome, minimize  # noqa: E402
 from unsaddle.methods.table import METHODS  # noqa: E402
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2, "method": "ancgd"}
+GIVEN = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.25}  # exact in float32
 TRACES = []
 
 
@@ -98,7 +99,9 @@ def mixed():
     return {"x": jnp.ones(2, jnp.bfloat16), "y": jnp.zeros(1)}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", most_at_night(["auto", "pgd", "ancgd", "neon2", "fastcubic"], METHODS)
+)
 def test_no_method_returns_to_the_host(method):
     """A whole run is one program: the function stands in it three times, and no host is called.
 
@@ -192,7 +195,7 @@ def test_one_start_is_used_for_all_seeds(many):
     np.testing.assert_array_equal(one.all.x["y"], many.all.x["y"])
 
 
-@pytest.mark.parametrize("method", most_at_night(["anc", "lanczos"], ["anc", "nc", "lanczos"]))
+@pytest.mark.parametrize("method", most_at_night(["lanczos"], ["anc", "nc", "lanczos"]))
 def test_certify_under_vmap(method):
     """A saddle and two minima in one call."""
     points = {"x": jnp.zeros((3, 2)), "y": jnp.array([[0.0], [1.0], [-1.0]])}
@@ -208,9 +211,8 @@ def test_certify_under_vmap(method):
 
 
 def test_certify_with_given_constants_and_a_budget():
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
-    assert front.certify(slope, minimum(), **given).certificate().holds
-    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
+    assert front.certify(slope, minimum(), **GIVEN).certificate().holds
+    short = front.certify(slope, minimum(), max_gradients=5, **GIVEN).certificate()
     assert short.holds is None
     assert short.gradients == 5
     assert short.failure_probability == 1.0
@@ -240,22 +242,20 @@ def test_certify_tells_the_slope_and_why_it_is_undecided():
     assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
     assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
     assert "The gradient is 1.41 here: x is not stationary" in sloping.certificate().note
-    given = {"smoothness": 3.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.2}
-    short = front.certify(slope, minimum(), max_gradients=5, **given).certificate()
+    short = front.certify(slope, minimum(), max_gradients=5, **GIVEN).certificate()
     assert short.note.startswith("The budget did not suffice.")
     coarse = jax.tree.map(jnp.bfloat16, minimum())
-    blind = front.certify(slope, coarse, **given).certificate()
+    blind = front.certify(slope, coarse, **GIVEN).certificate()
     assert blind.holds is None
     assert "no curvature that could be told from their error" in blind.note
-    assert "raised from 0.2" in blind.note
+    assert "raised from 0.25" in blind.note
     assert blind.curvature_tol > 3.0
 
 
 def test_constants_may_be_arrays_of_one_number():
     """They are compiled in, as Python numbers."""
-    numbers = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "curvature_tol": 0.5}
-    arrays = {name: jnp.float32(number) for name, number in numbers.items()}
-    both = [front.certify(slope, minimum(), **given) for given in (numbers, arrays)]
+    arrays = {name: jnp.float32(number) for name, number in GIVEN.items()}
+    both = [front.certify(slope, minimum(), **given) for given in (GIVEN, arrays)]
     assert both[0].holds == both[1].holds == 1
     assert both[0].gradients == both[1].gradients
     smoothness = jnp.float32(CONSTANTS["smoothness"])
@@ -295,69 +295,3 @@ def test_a_coarse_claim_is_called_weak():
     claim = front.certify(slope, minimum(), curvature_tol=2.0).certificate()
     assert claim.holds
     assert "It is weak beside the largest curvature" in claim.note
-
-
-class Unhashable:
-    __hash__ = None
-
-    def __call__(self, x):
-        return 0.0
-
-
-BAD = {
-    "smoothness is missing.*or use 'auto'": lambda: front.minimize(
-        fun, start(), method="ancgd", hessian_lipschitz=1.0
-    ),
-    "x0 is empty": lambda: front.minimize(fun, {}, **CONSTANTS),
-    "stack real and imaginary": lambda: front.minimize(fun, jnp.ones(2) * 1j, **CONSTANTS),
-    "jnp.float32, x0": lambda: front.minimize(fun, start(jnp.float16), **CONSTANTS),
-    "did you mean 'ancgd'": lambda: front.minimize(fun, start(), **CONSTANTS | {"method": "anc"}),
-    "max_gradient is unknown; did you mean 'max_gradients'": lambda: front.minimize(
-        fun, start(), max_gradient=3
-    ),
-    "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
-    "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
-    "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),
-    "seed must be one whole number, not": lambda: front.minimize(
-        fun, start(), seed=jax.random.key(0)
-    ),
-    "seed must be a whole number >= 0, at most 2147483647": lambda: front.minimize(
-        fun, start(), seed=2**40
-    ),
-    "max_gradients must be one whole number": lambda: front.minimize_many(
-        fun, jnp.ones((3, 2)), max_gradients=jnp.arange(3)
-    ),
-    "seed must be a whole number >= 0, got -1": lambda: front.minimize(fun, start(), seed=-1),
-    "seeds must be whole numbers": lambda: front.minimize_many(
-        fun, jnp.ones((1, 2)), seeds=[0.5, 1.5]
-    ),
-    "tol is compiled in": lambda: jax.jit(lambda tol: front.minimize(fun, start(), tol=tol))(0.1),
-    "smoothness is compiled in": lambda: jax.jit(
-        lambda l: front.certify(jax.grad(fun), start(), smoothness=l)  # noqa: E741
-    )(1.0),
-    "fun must be hashable": lambda: front.minimize(Unhashable(), start()),
-    "tol=-1 was passed": lambda: front.minimize(fun, start(), tol=-1),
-    r"one number, got shape \(2,\)": lambda: front.minimize(lambda x: x, jnp.ones(2)),
-    "one number, got NoneType": lambda: front.minimize(lambda x: None, jnp.ones(2)),
-    "fun must be callable, got ArrayImpl": lambda: front.minimize(jnp.ones(2), jnp.ones(2)),
-    "x0 must be a tree of numbers, got 'abc'": lambda: front.minimize(fun, "abc"),
-    r"shapes of x.*pass jax\.grad\(fun\)": lambda: front.certify(fun, start()),
-    "jac is grad here": lambda: front.certify(jac=jax.grad(fun), x=start()),
-    "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
-    "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
-    "one per start": lambda: front.minimize_many(
-        fun, jnp.ones((3, 2)), seeds=jnp.arange(2), **CONSTANTS
-    ),
-    "curvature_tol=-1.0 was passed, expected": lambda: front.certify(
-        jax.grad(fun), start(), curvature_tol=-1.0
-    ),
-    "failure_probability=2.0 was passed, expected a number in": lambda: front.certify(
-        jax.grad(fun), start(), failure_probability=2.0
-    ),
-}
-
-
-@pytest.mark.parametrize("words", BAD)
-def test_bad_input(words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        BAD[words]()

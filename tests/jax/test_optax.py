@@ -11,6 +11,7 @@ optax = pytest.importorskip("optax")
 import jax.numpy as jnp  # noqa: E402
 
 import unsaddle.optax as front  # noqa: E402
+from tests.often import most_at_night  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
 from unsaddle.jax.transform import stepped  # noqa: E402
 from unsaddle.methods.table import METHODS, STOCHASTIC  # noqa: E402
@@ -39,7 +40,6 @@ ALL = {
     **{name: partial(front.method, name, **CONSTANTS, decrease_available=1.0) for name in METHODS},
     "escape": partial(front.escape, optax.adam(0.03), **CONSTANTS),
 }
-NIGHTLY = pytest.mark.nightly  # others stand for these, which take seconds to compile
 answer = jax.jit(jax.value_and_grad(fun))
 
 
@@ -73,7 +73,7 @@ def run(tx, steps, until=lambda state: front.outcome(state) is not None, update=
     return params, state
 
 
-@pytest.mark.parametrize("name", [pytest.param("pgd+nc", marks=NIGHTLY), "ancgd"])
+@pytest.mark.parametrize("name", most_at_night(["ancgd"], ["pgd+nc", "ancgd"]))
 def test_it_leaves_the_saddle_within_a_chain(name):
     tx = optax.chain(optax.clip_by_global_norm(100.0), ALL[name]())
     params, state = run(tx, 2000)
@@ -96,7 +96,7 @@ def escape_around(inner):
     return front.escape(INNER[inner], **CONSTANTS)
 
 
-@pytest.mark.parametrize("inner", ["adam", pytest.param("sgd", marks=NIGHTLY), "lbfgs"])
+@pytest.mark.parametrize("inner", most_at_night(["adam", "lbfgs"], INNER))
 def test_escape_leaves_where_the_inner_optimiser_stays(inner):
     params, _ = run(optax.with_extra_args_support(INNER[inner]), 400)
     assert float(params["y"][0]) == 0.0
@@ -118,8 +118,7 @@ def test_a_value_function_alone_will_do():
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["auto", "agd-auto", "escape", *(pytest.param(it, marks=NIGHTLY) for it in ("ancgd", "neon+"))],
+    "name", most_at_night(["auto", "escape"], ["auto", "agd-auto", "escape", "ancgd", "neon+"])
 )
 def test_parameters_and_state_may_be_donated(name):
     """No two fields share a buffer, neither at first nor later, and none is the parameters'."""
@@ -151,7 +150,7 @@ def unchanged(before, after, move):
     return jnp.array(jax.tree.leaves((pairs, still))).all()
 
 
-@pytest.mark.parametrize("name", [pytest.param("pgd+nc", marks=NIGHTLY), "ancgd", "escape"])
+@pytest.mark.parametrize("name", most_at_night(["ancgd", "escape"], ["pgd+nc", "ancgd", "escape"]))
 def test_an_answer_that_is_not_finite_changes_nothing(name):
     """In every phase: the update is zero, the state as it was, and the run can go on."""
     (tx, update), refused = compiled(name), []
@@ -221,7 +220,7 @@ def test_what_was_not_finite_is_said_and_wanted_again():
 
 
 @pytest.mark.parametrize(
-    "injected", [pytest.param(False, marks=NIGHTLY), True], ids=["schedule", "hyperparams"]
+    "injected", most_at_night([True], [False, True]), ids=["schedule", "hyperparams"]
 )
 def test_a_jump_resets_moments_but_no_schedule(injected):
     schedule = optax.exponential_decay(0.05, 1, 0.999)
@@ -261,7 +260,7 @@ def test_several_methods_for_a_part_of_the_parameters_each():
     assert all(point[name].shape == params[name].shape for name in point)
 
 
-@NIGHTLY
+@pytest.mark.nightly  # as one of several, above
 def test_a_method_for_a_part_of_the_parameters_only():
     masked = optax.masked(front.ancgd(**CONSTANTS), {"x": True, "y": False})
     params, state = run(masked, 3, until=lambda state: False)
@@ -292,27 +291,30 @@ def test_bad_input():
         front.escape(optax.sgd(0.1), patience=0, **CONSTANTS)
 
 
+minibatches = front.escape(optax.sgd(0.1), patience=4)
+
+
+@jax.jit
+def minibatch_step(params, state, count, by_number):
+    """On the minibatch that is wanted, or on one of another number every time."""
+    number = jnp.where(by_number, front.sample(state), count)
+    slope = jax.random.normal(jax.random.fold_in(jax.random.key(0), number), (2,))
+    batch = lambda params: fun(params) + slope @ params["x"]  # noqa: E731
+    value, gradient = jax.value_and_grad(batch)(params)
+    updates, state = minibatches.update(gradient, state, params, value=value)
+    return optax.apply_updates(params, updates), state
+
+
 @pytest.mark.parametrize("by_number", [True, False], ids=["sample(state)", "another every time"])
 def test_escape_on_minibatches_searches_one_and_leaves(by_number):
     """Where the number of the minibatch is not heeded there is no search, and the outcome says so.
 
     The noise is along x: it does not lead away from the saddle.
     """
-    tx, params = front.escape(optax.sgd(0.1), patience=4), start()
-    state = tx.init(params)
-
-    @jax.jit
-    def step(params, state, count):
-        number = front.sample(state) if by_number else count
-        slope = jax.random.normal(jax.random.fold_in(jax.random.key(0), number), (2,))
-        batch = lambda params: fun(params) + slope @ params["x"]  # noqa: E731
-        value, gradient = jax.value_and_grad(batch)(params)
-        updates, state = tx.update(gradient, state, params, value=value)
-        return optax.apply_updates(params, updates), state
-
-    ends = set()
+    params = start()
+    state, ends = minibatches.init(params), set()
     for count in range(400):
-        params, state = step(params, state, count)
+        params, state = minibatch_step(params, state, count, by_number)
         ends.add(front.outcome(state))
     y = abs(float(front.iterate(state, params)["y"][0]))
     assert Outcome.CERTIFIED not in ends

@@ -1,4 +1,4 @@
-"""The formulas against the papers' LaTeX written out by hand, their units, and their errors."""
+"""The formulas against the papers' LaTeX written out by hand, and their errors."""
 
 import inspect
 import re
@@ -124,14 +124,6 @@ def test_stochastic_equations(name, delta):
     assert not rest or rest == close([delta, ceil(16 * L * G / E**2), *call("pgd_nc")[-2:]])
 
 
-@pytest.mark.parametrize(("variance", "factor"), [(0.0, 1), (1.0, 1), (16.0, 16)])
-def test_the_descent_batch_is_corrected_by_the_variance(variance, factor):
-    """A factor with a unit: it is lost, here, in a unit of f that makes the variance at most 1."""
-    new, old = in_both_units("sgd_nc", CALLS["sgd_nc"] | {"variance": variance}, -1, 0)
-    assert old["descent_batch"] == ceil(16 * factor * L * G / E**2)
-    assert new["descent_batch"] == ceil(16 * L * G / E**2)
-
-
 def test_what_the_proofs_ask_for():
     """An overlap's worth of curvature; the decrease of a cubic; a logarithm; a maximum."""
     s, decrease = call("jump")
@@ -250,73 +242,6 @@ def test_the_searches_of_a_run_share_its_failure_probability(name, share, proble
     searches = max(1, problem["decrease_available"] / decrease)
     assert found * share * searches == close(problem["failure_probability"])
     assert call(name, decrease_available=1e-12).failure_probability == close(D / share)
-
-
-# Units. f -> a f and x -> x / c, by powers of 4: every square root is exact, and so is the test.
-UNITS = {  # exponents of a and c
-    **dict.fromkeys(["smoothness", "stochastic_smoothness", "nce_curvature"], (1, 2)),
-    "curvature_tol": (1, 2),
-    **dict.fromkeys(["decrease_available", "decrease", "energy_quantum"], (1, 0)),
-    **dict.fromkeys(["radius", "length", "nce_length"], (0, -1)),
-    **dict.fromkeys(["tol", "tolerance"], (1, 1)),
-    "hessian_lipschitz": (1, 3),
-    "variance": (2, 2),
-    "step": (-1, -2),
-}
-HOMOGENEOUS = ["nc_finding", "anc_finding", "jump", "pgd_nc", "ancgd", "pgd"]
-powers = st.integers(-6, 6)
-
-
-def rescaled(words, a, c):
-    unit = {word: 4.0 ** (a * p + c * q) for word, (p, q) in UNITS.items()}
-    return {word: value * unit.get(word, 1) for word, value in words.items()}
-
-
-def in_both_units(name, words, a, c, **options):
-    """Return the answer in the new units, and the one in the old units rescaled."""
-    new = FORMULAS[name](**rescaled(words, a, c), **options)
-    old = FORMULAS[name](**words, **options)
-    if isinstance(old, int):
-        return {"steps": new}, {"steps": old}
-    return new._asdict(), rescaled(old._asdict(), a, c)
-
-
-@fast
-@given(problems, powers, powers)
-@pytest.mark.parametrize("name", [*HOMOGENEOUS, *naming("curvature_tol")])
-def test_lengths_values_and_counts_scale_as_such(name, problem, a, c):
-    new, old = in_both_units(name, CALLS[name] | words_of(name, problem), a, c)
-    assert new == old
-
-
-@fast
-@given(problems, powers, powers)
-@pytest.mark.parametrize("name", ["anc_finding", "ancgd"])
-def test_the_printed_radius_is_not_a_length(name, problem, a, c):
-    """It is off by the unit of sqrt(tol), and nothing else is."""
-    new, old = in_both_units(name, words_of(name, problem), a, c, printed=True)
-    assert new.pop("radius") == old.pop("radius") * 2.0 ** (a + c)
-    assert new == old
-
-
-@fast
-@given(problems, powers, powers)
-@pytest.mark.parametrize("name", ["pagd", "psgd"])
-def test_the_later_log_factors_depend_on_the_unit_of_length(name, problem, a, c):
-    """By -2 log c, unless the floor at 1 hides it."""
-    new, old = in_both_units(name, words_of(name, problem), a, c)
-    if min(new["log_factor"], old["log_factor"]) > 1:
-        assert new["log_factor"] == pytest.approx(old["log_factor"] - 2 * c * log(4), abs=1e-9)
-
-
-@fast
-@given(problems, powers, powers)
-def test_the_stochastic_search_depends_on_units_through_a_double_logarithm(problem, a, c):
-    new, old = in_both_units("snc_finding", words_of("snc_finding", problem), a, c)
-    ratio = new["log_factor"] / old["log_factor"]
-    assert new["window"] == old["window"]
-    assert 0.8 < ratio < 1.25
-    assert new["radius"] == close(old["radius"] / sqrt(ratio))
 
 
 @pytest.mark.parametrize("name", naming("n"))

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -26,8 +27,7 @@ def whole(tmp_path_factory):
     """A report with every part, each from two runs' samples, and pictures as PNG only."""
 
     def save(picture, stem):
-        picture.savefig(f"{stem}.png", dpi=130)
-        draw.plt.close(picture)
+        draw.style.save(picture, Path(f"{stem}.png"), draw.DPI)
 
     folder = tmp_path_factory.mktemp("whole")
     with few(600) as patch:
@@ -51,6 +51,9 @@ function look(picture) {  // loaded, inside of the page (or of what scrolls in i
   return picture.naturalWidth > 0 && inside(frame) && top === picture;
 }
 addEventListener("load", () => {
+  seen.folded = document.querySelectorAll("details[open]").length;
+  seen.first = document.querySelector("img").getBoundingClientRect().bottom;
+  document.querySelectorAll("section > details").forEach(each => { each.open = true; });
   seen.wide = document.documentElement.scrollWidth - innerWidth;
   seen.width = innerWidth;
   seen.colour = getComputedStyle(document.body).backgroundColor;
@@ -66,8 +69,8 @@ addEventListener("load", () => {
     boxes: [...part.children].every(each => inside(each.getBoundingClientRect())),
     linked: document.querySelector(`nav a[href="#${part.id}"]`) !== null,
   };
-  seen.verdicts = [...document.querySelectorAll(".claim > p > b")].filter(shown).length;
-  seen.closed = [...document.querySelectorAll("details:not([open])")].length;
+  seen.verdicts = [...document.querySelectorAll(".claim > summary > b")].filter(shown).length;
+  seen.tiles = [...document.querySelectorAll(".tiles a")].map(each => each.hash.slice(1));
   seen.hints = [...document.querySelectorAll(".hint")].filter(shown).length;
   seen.scrolls = [...document.querySelectorAll(".wide")].filter(
     each => each.scrollWidth > each.clientWidth + 1).length;
@@ -108,7 +111,7 @@ def browse(folder, tmp_path, *options):
 
 DARK = "--blink-settings=preferredColorScheme=0"
 LIGHT_OR_DARK = {(): "rgb(255, 255, 255)", (DARK,): "rgb(20, 25, 29)"}
-WIDE = 11  # pictures with panels side by side: eight figures, growth, stability and table 1
+FIRST = {"1280": 800, "390": 1600}  # pixels down to where the picture that carries it ends
 
 
 @needs_chromium
@@ -135,5 +138,8 @@ def test_every_part_in_a_browser_light_and_dark_on_a_desk_and_on_a_phone(whole, 
         assert seen["down"] == sorted(seen["up"], reverse=True)
         assert seen["names"] == sorted(seen["names"])
         assert seen["verdicts"] == len(claimed)
-        assert seen["closed"] == sum(len(claim["readings"]) > 3 for claim in claimed) > 0
-        assert seen["hints"] == seen["scrolls"] == (WIDE if width == "390" else 0)
+        assert seen["tiles"] == [each["id"] for each in sorted(claimed, key=lambda it: it["kind"])]
+        assert seen["folded"] == 0
+        assert seen["first"] < FIRST[width]
+        pictures = 1 + sum(len(part["pictures"]) for part in seen["parts"].values())
+        assert seen["hints"] == seen["scrolls"] == (pictures if width == "390" else 0)

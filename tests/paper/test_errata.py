@@ -15,24 +15,26 @@ from .algorithm2 import ancgd
 from .algorithm5 import pgd_nc
 from .algorithm6 import nce
 from .ask import Asking, Vector, f, f_and_grad, grad, points, run
-from .test_transcriptions import (
-    AT_ONCE,
+from .functions import (
     LANDSCAPES,
-    NO_NCE,
     QUARTIC,
-    RADIUS,
     SADDLE,
-    SEARCH,
     Landscape,
-    Settings,
-    accelerate,
-    algorithm4,
     angle,
-    descend,
     momentum_polynomial,
     random_quadratic,
     starts_on,
     unit,
+)
+from .test_transcriptions import (
+    AT_ONCE,
+    NO_NCE,
+    RADIUS,
+    SEARCH,
+    Settings,
+    accelerate,
+    algorithm4,
+    descend,
     window,
 )
 

@@ -1,11 +1,10 @@
 """What processes with sharded parameters do in the tests; they are started as in ``on_ranks``."""
 
 import torch
-import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import Shard, distribute_tensor
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
@@ -13,30 +12,26 @@ from torch.distributed.tensor.parallel import (
 )
 
 import unsaddle.torch as front
+from benchmarks.machines.problem import TO_END, Net, count, escape, makers, spread
+from benchmarks.machines.traffic import traffic
 from tests.torch import on_ranks
-from tests.torch.on_ranks import Net, closure_of, count, data, error_of, makers, rank, train
-from unsaddle.core.phases import BEGIN, name_of
+from tests.torch.on_ranks import closure_of, data, train
 
 SAVED = ("auto", "agd-auto", "Escape(Adam)")
 
 
-def spread(net):
-    """FSDP2 over all ranks: tensors of 5, 7 and 3 rows, of which some ranks have none."""
-    return fully_shard(net, mesh=init_device_mesh("cpu", (count(),)))
-
-
-def whole(params):
+def whole_of(params):
     return [v for p in params for v in p.full_tensor().detach().flatten().tolist()]
 
 
 def ended(opt, net, found):
     with opt.iterate():
-        return {**found, "at": whole(net.parameters())}
+        return {**found, "at": whole_of(net.parameters())}
 
 
 def every():
     """Give all but torch's LBFGS, which takes no sharded parameters."""
-    adam = {"Escape(Adam)": lambda params: on_ranks.escape(params, torch.optim.Adam)}
+    adam = {"Escape(Adam)": lambda params: escape(params, torch.optim.Adam)}
     return {name: it for name, it in {**makers(), **adam}.items() if "LBFGS" not in name}
 
 
@@ -45,7 +40,11 @@ def sharded_some():
     return sharded(("auto", "agd-auto", "agd+lanczos", "pgd", "psgd", "Escape(Adam)"))
 
 
-def sharded(names=None, parts=2):
+def sharded_to_the_end():
+    return sharded(limits=TO_END)
+
+
+def sharded(names=None, parts=2, limits=on_ranks.SHORT):
     """Every method on FSDP2, and what certify says; one process has the data of two."""
     found = {}
     for name, make in every().items():
@@ -53,7 +52,8 @@ def sharded(names=None, parts=2):
             continue
         net = spread(Net())
         opt = make(net.parameters())
-        found[name] = ended(opt, net, train(opt, closure_of(opt, net, data(parts))))
+        went = train(opt, closure_of(opt, net, data(parts)), limits.get(name, on_ranks.QUERIES))
+        found[name] = ended(opt, net, went)
     net = Net()
     with torch.no_grad():
         net.parts[0][0, 0] = 1.0
@@ -63,13 +63,15 @@ def sharded(names=None, parts=2):
     return found
 
 
-def tensor_parallel():
-    """Two linear layers at zero, a saddle: one by columns, one by rows, one bias whole."""
+def tensor_parallel(grid=None):
+    """Two linear layers at zero, a saddle: one by columns, one by rows, and then by FSDP2."""
     net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)).double()
     for p in net.parameters():
         torch.nn.init.zeros_(p)
-    mesh = init_device_mesh("cpu", (count(),))
+    mesh = init_device_mesh("cpu", (count(),)) if grid is None else grid["tp"]
     parallelize_module(net, mesh, {"0": ColwiseParallel(), "1": RowwiseParallel()})
+    if grid is not None:
+        fully_shard(net, mesh=grid["dp"])
     draw = torch.Generator().manual_seed(0)
     inputs, targets = (torch.randn(20, n, generator=draw).double() for n in (6, 3))
     opt = front.Auto(net.parameters(), tol=1e-4)
@@ -82,6 +84,41 @@ def tensor_parallel():
 
     found = train(opt, closure, 40)
     return ended(opt, net, {**found, "loss": closure().item()})
+
+
+def grid():
+    """Tensors spread in every way over two by two ranks; one process has a grid of one."""
+    side = 2 if count() > 1 else 1
+    mesh = init_device_mesh("cpu", (side, side), mesh_dim_names=("dp", "tp"))
+    ways = [Shard(0), Shard(0)], [Shard(0), Shard(1)], [Replicate(), Shard(0)]
+    places = [*ways, [Shard(0), Replicate()], [Replicate(), Replicate()]]
+    first = [torch.full((5, 3), 0.3, dtype=torch.float64) for _ in places]
+    bent = [torch.linspace(0.5, 2.0, 15, dtype=torch.float64).view(5, 3) for _ in places]
+    first[0][0, 0], bent[0][0, 0] = 0.0, -1.0
+    first, bent = (
+        [distribute_tensor(u, mesh, place) for u, place in zip(each, places, strict=True)]
+        for each in (first, bent)
+    )
+    found = {}
+    for name in ("auto", "agd-auto"):
+        own = [torch.nn.Parameter(u.clone()) for u in first]
+        opt = every()[name](own)
+
+        def closure(opt=opt, own=own):
+            opt.zero_grad()
+            pairs = zip(own, bent, strict=True)
+            loss = sum((c * p**2 / 2 + p**4 / 4).sum().full_tensor() for p, c in pairs)
+            loss.backward()
+            return loss
+
+        went = train(opt, closure)
+        with opt.iterate():
+            found[name] = {**went, "at": whole_of(own)}
+    return {**found, "both": tensor_parallel(mesh)}
+
+
+def traffic_some():
+    return traffic(["auto", "pgd+nc"])
 
 
 def saves(queries=25):
@@ -136,64 +173,16 @@ def memory(rows=4096):
     return kept
 
 
-def mixed():
-    """Parameters on two meshes, one of which is this rank alone."""
-    one = init_device_mesh("cpu", (count(),))
-    alone = [dist.new_group([r]) for r in range(count())]
-    other = DeviceMesh.from_group(alone[rank()], "cpu")
-    parts = [
-        torch.nn.Parameter(distribute_tensor(torch.ones(4), mesh, [Shard(0)]))
-        for mesh in (one, other)
-    ]
-    opt = front.Auto(parts)
-
-    def closure():
-        opt.zero_grad()
-        loss = sum(p.square().sum().full_tensor() for p in parts)
-        loss.backward()
-        return loss
-
-    return error_of(lambda: opt.step(closure))
-
-
-def traffic():
-    """Count what unsaddle adds up over the ranks: calls and numbers of a query, by its kind."""
-    found, log, plain = {}, [], dist.all_reduce
-
-    def counted(tensor, *args, **given):
-        log.append(tensor.numel())
-        return plain(tensor, *args, **given)
-
-    torch.distributed.all_reduce = counted
-    for name, make in every().items():
-        for kind, place in {"sharded": spread, "replicated": lambda net: net}.items():
-            net = place(Net())
-            opt, seen = make(net.parameters()), {}
-            closure = closure_of(opt, net, [data()[0] * 0 + 1.0])  # the same gradients on all ranks
-
-            def between(opt=opt, closure=closure, seen=seen):
-                if log and between.last is not None:
-                    seen.setdefault(between.last, []).append([len(log), sum(log)])
-                log.clear()
-                between.last = "search" if opt.phase in searching(opt) else "descent"
-                return closure()
-
-            between.last = None
-            train(opt, between, 80)
-            log.clear()
-            found[f"{name} {kind}"] = {
-                which: {"most": max(each[1] for each in rows), "calls": max(r[0] for r in rows),
-                        "mean": round(sum(each[1] for each in rows) / len(rows), 1)}
-                for which, rows in seen.items()
-            }  # fmt: skip
-    torch.distributed.all_reduce = plain
-    return found
-
-
-def searching(opt):
-    """Give the names of the phases that belong to escapes and proofs."""
-    return {name_of(code) for code in opt.solver.phases if code >= BEGIN}
-
-
-for task in (traffic, sharded, sharded_some, tensor_parallel, saves, loads, memory, mixed):
+for task in (
+    traffic,
+    traffic_some,
+    sharded,
+    sharded_some,
+    sharded_to_the_end,
+    tensor_parallel,
+    grid,
+    saves,
+    loads,
+    memory,
+):
     on_ranks.TASKS[task.__name__] = task

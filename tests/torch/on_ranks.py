@@ -16,52 +16,14 @@ import torch
 import torch.distributed as dist
 
 import unsaddle.torch as front
+from benchmarks.machines.problem import TO_END, Net, count, makers, rank
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 40  # seconds: the time-out of a group
 PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
-SHAPES = (5, 3), (7,), (3, 2, 2)
-CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
-DECREASE = {**CONSTANTS, "decrease_available": 2.0}
-SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0.1}
-GIVEN = {
-    "auto": {"tol": 1e-6},
-    "agd-auto": {"tol": 1e-6},
-    **dict.fromkeys(("sgd+nc", "psgd", "neon2-online", "spider+", "sharp-sgd"), SAMPLED),
-    **dict.fromkeys(("pgd", "pagd", "pgd+nc", "ancgd", "neon", "neon+"), DECREASE),
-}
-
-
-def rank():
-    return dist.get_rank() if dist.is_initialized() else 0
-
-
-def count():
-    return dist.get_world_size() if dist.is_initialized() else 1
-
-
-class Net(torch.nn.Module):
-    """sum c z^2/2 + d z^4/4 over all numbers z of three tensors: a saddle along one of them."""
-
-    def __init__(self):
-        super().__init__()
-        self.parts = torch.nn.ParameterList(
-            torch.nn.Parameter(torch.full(shape, 0.3, dtype=torch.float64)) for shape in SHAPES
-        )
-        with torch.no_grad():
-            self.parts[0][0, 0] = 0.0
-
-    def forward(self, data):
-        total = 0.0
-        for part, c in zip(self.parts, curvatures(), strict=True):
-            total = total + (c * part**2 / 2).sum() + (data.mean() * part**4 / 4).sum()
-        return total
-
-
-def curvatures():
-    parts = [torch.linspace(0.5, 2.0, torch.Size(it).numel()).view(it).double() for it in SHAPES]
-    parts[0][0, 0] = -1.0
-    return parts
+QUERIES = 60  # of a method that takes many to its end
+LONGEST = {"pagd": 1500, "cdhs": 2000, "sgd+nc": 1500}
+SHORT = {"auto": 100, "Escape(SGD)": 400, "Escape(LBFGS)": 400}
 
 
 def data(parts=1):
@@ -80,23 +42,6 @@ def closure_of(opt, model, own):
     return closure
 
 
-def escape(params, inner=torch.optim.SGD, **settings):
-    return front.Escape(inner(params, lr=0.2), tol=1e-2, patience=3, **settings)
-
-
-def lbfgs(params):
-    inner = torch.optim.LBFGS([*params], lr=0.5, max_iter=2, line_search_fn="strong_wolfe")
-    return front.Escape(inner, tol=1e-2, patience=2)
-
-
-def makers():
-    made = {
-        name: lambda params, own=own, name=name: own(params, **GIVEN.get(name, CONSTANTS))
-        for name, own in front.OPTIMISERS.items()
-    }
-    return {**made, "Escape(SGD)": escape, "Escape(LBFGS)": lbfgs}
-
-
 def flat(params):
     return [v for p in params for v in p.detach().flatten().tolist()]
 
@@ -105,7 +50,7 @@ class EnoughError(Exception):
     """A test has seen enough."""
 
 
-def train(opt, closure, queries=60):
+def train(opt, closure, queries=QUERIES):
     """Train until there is a certificate or for so many queries, and say how it went."""
     first = opt.queries
 
@@ -126,17 +71,13 @@ def train(opt, closure, queries=60):
     }
 
 
-def replicated(parts=1):
+def replicated(parts=1, limits=SHORT):
     """Every method, each rank with its own loss; every other one under DDP."""
-    found = {}
-    for k, (name, make) in enumerate(makers().items()):
-        net = Net()
-        ddp = k % 2 and count() > 1
-        model = torch.nn.parallel.DistributedDataParallel(net) if ddp else net
-        opt = make(net.parameters())
-        found[name] = train(opt, closure_of(opt, model, data(parts)))
-        with opt.iterate():
-            found[name]["at"] = flat(net.parameters())
+    queries = {name: limits.get(name, QUERIES) for name in makers()}
+    found = {
+        name: copied(name, parts, queries[name], ddp=k % 2 and count() > 1)
+        for k, name in enumerate(makers())
+    }
     net = Net()
     with torch.no_grad():
         net.parts[0][0, 0] = 1.0
@@ -145,60 +86,30 @@ def replicated(parts=1):
     return found
 
 
+def copied(name, parts, queries=QUERIES, ddp=False):
+    """One method on a copy of the model."""
+    net = Net()
+    model = torch.nn.parallel.DistributedDataParallel(net) if ddp else net
+    opt = makers()[name](net.parameters())
+    found = train(opt, closure_of(opt, model, data(parts)), queries)
+    with opt.iterate():
+        return {**found, "at": flat(net.parameters())}
+
+
+def to_the_end(parts=1):
+    return replicated(parts, TO_END)
+
+
+def to_the_last_end(parts=1):
+    return replicated(parts, {**TO_END, **LONGEST})
+
+
 def error_of(work):
     try:
         work()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "no error"
-
-
-def bad_input():
-    """What must be the same on every rank and is not."""
-    found = {}
-
-    def step(name, make=front.Auto, change=None, **settings):
-        net = Net()
-        opt = make(net.parameters(), **settings)
-        closure = closure_of(opt, net, data())
-        if change is not None:
-            closure = change(net, opt, closure)
-        found[name] = error_of(lambda: train(opt, closure))
-
-    def silent(net, opt, closure):
-        net.zero_grad()
-        return closure if rank() else lambda: None
-
-    def one_nan(net, opt, closure):
-        return lambda: closure() * (float("nan") if rank() == 1 and opt.queries == 0 else 1)
-
-    def moved(net, opt, closure):
-        with torch.no_grad():
-            net.parts[1] += rank()
-        return closure
-
-    def drifting(net, opt, closure):
-        def drifts():
-            with torch.no_grad():
-                net.parts[1] += 1e-9 * rank() * (opt.queries > 0)
-            return closure()
-
-        return drifts
-
-    step("seeds", seed=rank())
-    step("settings", tol=1e-3 * (1 + rank()))
-    step("methods", (front.Auto, front.AGDAuto)[rank() % 2])
-    step("no gradient", change=silent)
-    step("nan", change=one_nan)
-    step("moved", change=moved)
-    step("drifting", escape, change=drifting)
-    net = Net()
-    opt = front.Auto(net.parameters())
-    closure = closure_of(opt, net, data())
-    given = {"closure": closure} if rank() else {"loss": closure()}
-    found["ways"] = error_of(lambda: opt.step(**given))
-    found["certify"] = error_of(lambda: front.certify(silent(net, opt, closure), net.parameters()))
-    return found
 
 
 def own_runs():
@@ -212,40 +123,7 @@ def own_runs():
     return found
 
 
-def killed():
-    """The last rank dies in the middle of a training; the others say so."""
-    net = Net()
-    opt = front.AGDAuto(net.parameters())
-    plain = closure_of(opt, net, data())
-
-    def closure():
-        if rank() == count() - 1 and opt.queries == 5:
-            os.kill(os.getpid(), 9)
-        return plain()
-
-    return error_of(lambda: train(opt, closure))
-
-
-def raises():
-    """The closure of one rank fails."""
-    net = Net()
-    opt = front.AGDAuto(net.parameters())
-    plain = closure_of(opt, net, data())
-
-    def closure():
-        if rank() == 1 and opt.queries == 5:
-            raise KeyError("no such file")
-        return plain()
-
-    try:
-        train(opt, closure)
-    except Exception as error:
-        if rank() == 1:
-            os._exit(1)
-        return str(error)
-
-
-TASKS = {it.__name__: it for it in (replicated, bad_input, own_runs, killed, raises)}
+TASKS = {it.__name__: it for it in (replicated, to_the_end, to_the_last_end, own_runs)}
 FOLDER = Path()  # in which tasks may write
 
 
@@ -307,6 +185,6 @@ def main(folder, *groups):
 
 
 if __name__ == "__main__":
-    from tests.torch import on_meshes, on_ranks  # noqa: F401
+    from tests.torch import on_failures, on_meshes, on_ranks  # noqa: F401
 
     on_ranks.main(*sys.argv[1:])

@@ -6,74 +6,66 @@ torch = pytest.importorskip("torch")
 if not torch.distributed.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
+from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
 
-SHARED, KILLED, RAISED = "replicated,bad_input,own_runs:2", "killed:3:10", "raises:2:10"
+SHARED = "replicated,own_runs:2"
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    return on_ranks.spawn(tmp_path_factory.mktemp("ranks"), SHARED, KILLED, RAISED)
+    return on_ranks.spawn(tmp_path_factory.mktemp("ranks"), SHARED)
 
 
-ROUNDED = ("Escape(SGD)", "Escape(LBFGS)")  # jump along a direction that differences have shown
-NEAR = {"cdhs": 1e-8}  # likewise, and it ends at tol = 1e-2, where no descent has made up for that
-
-
-def as_one(ranks, alone, rounded=()):
+def as_one(ranks, alone, near=None):
     """Every rank found the same, and what one process finds from the mean of their losses.
 
-    Where sums are in another order, differences of gradients differ by rounding over the radius.
+    Iterates agree to 1e-10, and gammas, which some methods measure by differences, to 1e-4.
     """
     assert all(each == ranks[0] for each in ranks)
     assert ranks[0].keys() == alone.keys()
     for name, one in alone.items():
         one, other = dict(one), dict(ranks[0][name])
-        if name in rounded:
-            assert other["holds"] == one["holds"], name
-            assert other["at"] == pytest.approx(one["at"], rel=0, abs=1e-4), name
-            continue
         if "at" in one:
-            near = NEAR.get(name, 1e-10)
-            assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=near), name
+            most = (near or {}).get(name, 1e-10)
+            assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=most), name
         gammas = [each.pop("gamma") for each in (one, other)]
         if gammas[0] is not None:
-            assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-6), name
+            assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-4), name
         assert other == one, name
+
+
+def reordered(name, one, parts=(1, 3, 4, 8)):
+    """Say how far one process is from itself where the sums over its data are in other orders."""
+    others = [on_ranks.copied(name, each)["at"] for each in parts]
+    return max(abs(a - b) for at in others for a, b in zip(at, one["at"], strict=True))
 
 
 @pytest.mark.slow
 def test_two_ranks_are_one_run_for_every_method(found):
-    as_one([each["replicated"] for each in found[SHARED]], on_ranks.replicated(2))
+    """But for cdhs: after so few queries it is where a jump along differences has brought it.
+
+    A difference of gradients has their rounding over the radius, so that one process is apart from
+    itself by 6e-10 there if it adds up in another order. To its end it agrees (nightly).
+    """
+    one = on_ranks.replicated(2)
+    own = reordered("cdhs", one["cdhs"])
+    assert 1e-10 < own < 1e-8
+    as_one([each["replicated"] for each in found[SHARED]], one, {"cdhs": 20 * own})
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("ranks", [3, 4, 8])
-def test_more_ranks_are_one_run_for_every_method(tmp_path, ranks):
-    group = f"replicated:{ranks}"
-    there = on_ranks.spawn(tmp_path, group, patience=900)[group]
-    as_one([each["replicated"] for each in there], on_ranks.replicated(ranks), ROUNDED)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("case", "words"),
-    [
-        ("seeds", "ValueError: seed must be the same on every rank, got 0 on rank 0; 1 on rank 1"),
-        ("settings", "got tolerance=0.001 on rank 0; tolerance=0.002 on rank 1: pass the same"),
-        ("methods", "optimiser must be the same on every rank, got Auto on rank 0; AGDAuto on"),
-        ("no gradient", "gradients must be the same on every rank, got [] on rank 0; [0, 1, 2] on"),
-        ("nan", "NotFiniteError: the loss is nan: the parameters are as they were"),
-        ("moved", "parameters must be the same on every rank, got checksum"),
-        ("drifting", "or call torch.distributed.broadcast(p.data, 0) for each of them"),
-        ("ways", "loss given must be the same on every rank, got as it is on rank 0; by a closure"),
-        ("certify", "let every rank call backward() on a loss of the same parameters"),
-    ],
+    ("ranks", "task"), [(2, "to_the_last_end"), (4, "to_the_end"), (8, "to_the_end")]
 )
-def test_what_is_not_the_same_is_an_error_on_every_rank(found, case, words):
-    one, other = (each["bad_input"][case] for each in found[SHARED])
-    assert one == other
-    assert words in one
+def test_ranks_are_one_run_to_the_end_of_every_method(tmp_path, ranks, task):
+    group = f"{task}:{ranks}"
+    there = on_ranks.spawn(tmp_path, group, patience=1500)[group]
+    one = on_ranks.TASKS[task](ranks)
+    ends = {**TO_END, **(on_ranks.LONGEST if "last" in task else {})}
+    assert all(one[name]["outcome"] or one[name]["holds"] for name in ends)
+    near = {} if "last" in task else {"cdhs": 1e-8}
+    as_one([each[task] for each in there], one, near)
 
 
 @pytest.mark.slow
@@ -82,18 +74,3 @@ def test_a_group_of_its_own_trains_for_itself(found):
     assert one["outcome"] == other["outcome"] == "CERTIFIED"
     assert one["gamma"] != other["gamma"]  # their data differs
     assert "group must be a process group that this rank is in" in one["error"]
-
-
-@pytest.mark.slow
-def test_a_rank_that_was_killed_is_named_by_all_others(found):
-    *others, last = found[KILLED]
-    assert last is None
-    said = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
-    assert [each["killed"] for each in others] == [said] * len(others)
-
-
-@pytest.mark.slow
-def test_a_rank_whose_closure_fails_is_quoted(found):
-    assert found[RAISED][0]["raises"] == (
-        "rank 1 ended with KeyError: 'no such file'; go on from the last checkpoint"
-    )

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from unsaddle import METHODS, Outcome, __version__, certify, minimize
+from unsaddle import METHODS, Outcome, __version__, _quiet, certify, minimize
 from unsaddle.cli.atoms import atoms_arguments, run_atoms
 from unsaddle.cli.inputs import (
     PLACES,
@@ -213,6 +213,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    _quiet.heed()
     if sys.stdout is None:  # as after >&-
         return _say("standard output is closed: write to a file, or to /dev/null")
     try:

@@ -43,9 +43,9 @@ def orthogonal(ops: Ops, e: Any, w: Vector) -> tuple[Vector, Vector]:
     vectors, filled = e.basis.vectors, e.steps + 1
     count = ops.where(filled < ops.places(vectors), filled, ops.places(vectors))
     along = ops.inner_products(vectors, count, w)
-    w = ops.axpy(-1.0, ops.combine(vectors, count, along), w)
+    w = ops.add_combined(w, vectors, count, -along)
     again = ops.inner_products(vectors, count, w)
-    return ops.axpy(-1.0, ops.combine(vectors, count, again), w), along
+    return ops.add_combined(w, vectors, count, -again), along
 
 
 def error_of(ops: Ops, e: Any, along: Vector) -> Scalar:

@@ -1,5 +1,7 @@
 """What a caller of the JAX front ends gives: trees, functions, seeds and budgets, checked."""
 
+import contextlib
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Number
 from typing import Any
@@ -19,13 +21,8 @@ BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 
 def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
     """Check a start point and give its leaves as arrays of floats."""
-    leaves = jax.tree.leaves(x)
-    if not leaves:
-        raise ValueError(f"{name} is empty: give at least one array")
-    for leaf in leaves:
-        if not hasattr(leaf, "dtype") and not isinstance(leaf, Number):
-            raise TypeError(f"{name} must be a tree of numbers, got {leaf!r}")
-        kind = jnp.result_type(leaf)
+    for leaf in _leaves(x, name):
+        kind = _kind(leaf, name)
         if jnp.issubdtype(kind, jnp.complexfloating):
             raise TypeError(f"{name} must be real, got {kind}; stack real and imaginary parts")
         if kind == jnp.float16:
@@ -37,13 +34,46 @@ def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
             raise TypeError(
                 f"{name} must be floating point, got {kind}; pass jax.tree.map(jnp.float32, {name})"
             )
-    return jax.tree.map(
-        lambda u: jnp.asarray(u, jnp.result_type(u) if _floats(u) else jnp.result_type(float)), x
-    )
+    floats = jax.tree.map(lambda u: _as_floats(u, name), x)
+    if not sum(leaf.size for leaf in jax.tree.leaves(floats)):
+        raise ValueError(f"{name} is empty: give at least one array with at least one number")
+    return floats
 
 
-def _floats(leaf: Any) -> bool:
-    return jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+def _leaves(x: Tree, name: str) -> list[Any]:
+    """Give the leaves of a tree, which ends."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # what is no leaf is named below
+            return jax.tree.leaves(x)
+    except (RecursionError, SystemError):  # the second is how C++ says the first
+        raise TypeError(f"{name} must be a tree of arrays, got one that contains itself") from None
+
+
+def _kind(leaf: Any, name: str) -> Any:
+    """Give the precision of a leaf, which is made of numbers."""
+    with contextlib.suppress(TypeError, OverflowError):
+        known = hasattr(leaf, "dtype") or isinstance(leaf, Number)
+        kind = jnp.result_type(leaf) if known else None
+        if kind is not None and _counts(kind):
+            return kind
+    raise TypeError(f"{name} must be a tree of numbers, got {checks.shown(leaf)}")
+
+
+def _counts(kind: Any) -> bool:
+    """Say whether a precision is one of numbers, or of truth values."""
+    return any(jnp.issubdtype(kind, each) for each in (jnp.number, jnp.bool_))
+
+
+def _as_floats(leaf: Any, name: str) -> jax.Array:
+    """Give a leaf as an array of floats."""
+    kind = jnp.result_type(leaf)
+    try:
+        return jnp.asarray(
+            leaf, kind if jnp.issubdtype(kind, jnp.floating) else jnp.result_type(float)
+        )
+    except (TypeError, OverflowError):
+        raise TypeError(f"{name} must be a tree of numbers, got {checks.shown(leaf)}") from None
 
 
 def on_one_device() -> bool:
@@ -128,8 +158,17 @@ def fixed(**given: Any) -> dict[str, Any]:
     for name, each in given.items():
         if isinstance(each, Tracer):
             raise TypeError(f"{name} is compiled in and cannot be traced: pass a Python number")
-    single = {name: isinstance(it, jax.Array) and not it.shape for name, it in given.items()}
-    return {name: float(it) if single[name] else it for name, it in given.items()}
+    return {name: float(it) if _is_number(it) else it for name, it in given.items()}
+
+
+def _is_number(it: Any) -> bool:
+    """Say whether this is one real number as an array of JAX."""
+    kinds = (jnp.floating, jnp.integer)
+    return (
+        isinstance(it, jax.Array)
+        and not it.shape
+        and any(jnp.issubdtype(it.dtype, kind) for kind in kinds)
+    )
 
 
 def several(args: Any) -> tuple[Any, ...]:
@@ -159,18 +198,20 @@ def alike(found: Any, x: Tree) -> Tree:
 
 def rows_of(data: Tree, given: Mapping[str, Any]) -> int:
     """Count the rows of data, and check that no batch is larger."""
-    lengths = [len(leaf) if jnp.ndim(leaf) else 0 for leaf in jax.tree.leaves(data)]
+    shapes = [getattr(leaf, "shape", ()) for leaf in _leaves(data, "samples")]
+    lengths = [shape[0] if shape else 0 for shape in shapes]
     if not lengths or not min(lengths) or len(set(lengths)) > 1:
         raise ValueError(
             f"samples must be arrays with the same number of rows, at least 1, got {lengths}; "
             "pass (inputs, targets), or a function samples(key, size)"
         )
-    rows, largest = lengths[0], max((given.get(name, 0) for name in BATCHES), default=0)
-    if largest > rows:
-        raise ValueError(
-            f"a batch of {largest} was asked for, but the data has {rows} rows; "
-            f"pass a batch of at most {rows}"
-        )
+    rows = lengths[0]
+    for name in BATCHES:
+        if checks.number(given.get(name, 0)) > rows:
+            raise ValueError(
+                f"a {name} of {checks.shown(given[name])} was asked for, but the data has {rows} "
+                f"rows; pass a {name} of at most {rows}"
+            )
     return rows
 
 

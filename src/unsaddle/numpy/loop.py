@@ -163,7 +163,7 @@ class Run(Session[Vector]):
                 self.iterate = new(Seen, (point, value, gradient, norm))
             if value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
-                if self.iterate.value is not None:  # and is higher: it is of no use any more
+                if code == PhaseName.LINE_SEARCH:  # where x will be, not where it was
                     self.iterate = self.lowest
             del point, query  # so that there is room for what a kernel makes
             self.tell(value, gradient)

@@ -109,7 +109,7 @@ class NumpyOps(EagerOps):
 
     def combine(self, block: Block, count: int, weights: Row) -> Vector:
         """Weighted sum of the first vectors of a block, as a new vector."""
-        return weights[:count] @ block[:count]
+        return weights[:count].dot(block[:count])
 
     def add_combined(self, y: Vector, block: Block, count: int, weights: Row) -> Vector:
         """y and the weighted sum of the first vectors of a block, in y's storage."""

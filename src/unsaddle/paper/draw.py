@@ -1,36 +1,23 @@
 """Pictures: the figures in the paper's form, and the panels beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import PercentFormatter
 
+from unsaddle import style
 from unsaddle.landscapes import Landscape
 from unsaddle.paper.experiment import Arm, Panel
 
-COLOURS = {"ours": "#0072b2", "theirs": "#d55e00"}  # of Okabe and Ito's palette, as all below
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#222222",
-           "#999999", "#6a3d9a")  # fmt: skip
-STYLE: dict[Any, Any] = {
-    "font.size": 10.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10.5,
-    "legend.frameon": False,
-    "savefig.facecolor": "white",
-    "pdf.fonttype": 42,
-}
-plt.rcParams.update(STYLE)
-GREY = "#8a8a8a"
+plt = style.begin()
+COLOURS = {"ours": style.OURS, "theirs": style.THEIRS}
+PALETTE = style.PALETTE
+DPI = 144  # of the report's pictures, which are many
 WINDOWS = {  # landscape -> the sides of its contour plot; h has none
     "quartic": (-3.2, 3.2, -1.6, 1.6),
     "cubic": (-1.8, 1.8, -1.8, 1.8),
@@ -47,13 +34,13 @@ def contour(axes: Axes, f: Landscape) -> None:
     height = f.value(np.stack([x, y], -1))
     levels = np.quantile(height, [0.02, 0.08, 0.18, 0.3, 0.45, 0.6, 0.75, 0.9])
     levels = np.unique(np.round(levels, 2))
-    axes.contour(x, y, height, levels, colors=GREY, linewidths=0.8)
+    axes.contour(x, y, height, levels, colors=style.SOFT, linewidths=0.8)
     axes.set(xlim=(left, right), ylim=(bottom, top), xlabel="$x_1$", ylabel="$x_2$")
     inside = np.s_[9:-9, 20:-20]  # where a label is not cut off
     lines = axes.contour(x[inside], y[inside], height[inside], levels, alpha=0)
-    for label in axes.clabel(lines, fontsize=7, fmt="%g", inline=False, colors=GREY):
+    for label in axes.clabel(lines, fontsize=8.5, fmt="%g", inline=False, colors=style.SOFT):
         u, v = axes.transLimits.transform(label.get_position())
-        label.set(alpha=1, path_effects=[withStroke(linewidth=2.5, foreground="white")])
+        label.set(alpha=1, path_effects=style.halo())
         label.set_visible(not (u > CORNER[0] - 0.1 and v < CORNER[1]))
 
 
@@ -69,7 +56,7 @@ def samples(axes: Axes, panel: Panel, moment: int, ours: np.ndarray, theirs: np.
     reach = 1.35 * panel.ours.values["r"]
     box.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     box.spines[:].set_visible(True)
-    box.text(0.5, 0.5, "at the\nsaddle", fontsize=6.5, ha="center", va="center", color="#555555",
+    box.text(0.5, 0.5, "at the\nsaddle", fontsize=8.5, ha="center", va="center", color=style.SOFT,
              transform=box.transAxes)  # fmt: skip
     columns = 1 if "theta" in panel.ours.values else 2
     key(axes, columns, markerscale=2, handletextpad=0.1, columnspacing=1.0)
@@ -102,8 +89,8 @@ def histogram(axes: Axes, panel: Panel, values: Mapping[str, np.ndarray], run: i
                   histtype="step", linewidth=1.4)  # fmt: skip
     most = max(len(each) for each in values.values())
     shapes = [
-        Patch(facecolor="#cccccc", label=f"filled: {run} samples"),
-        Patch(facecolor="none", edgecolor="#555555", label=f"outline: {most:,}"),
+        Patch(facecolor=style.FAINT, label=f"filled: {run} samples"),
+        Patch(facecolor="none", edgecolor=style.SOFT, label=f"outline: {most:,}"),
     ]
     axes.set(xlabel="descent value", ylabel="share of samples")
     axes.set_title(panel.title, pad=36)
@@ -116,6 +103,34 @@ def curves(axes: Axes, x: Any, lines: Mapping[str, Any]) -> None:
     styles = ((colour, dash) for dash in ("o-", "s--") for colour in PALETTE)
     for (name, y), (colour, dash) in zip(lines.items(), styles, strict=False):
         axes.plot(x, y, dash, markersize=4, color=colour, label=name)
+
+
+def races(claims: Sequence[Mapping[str, Any]], stem: Path) -> dict[str, str]:
+    """Draw what share of the other's iterations the paper's methods take, by both readings.
+
+    Returns:
+        The picture's stem, and what it shows in words.
+    """
+    rows = [*reversed(claims)]
+    literal = [claim["readings"][claim["literal"]]["value"] for claim in rows]
+    picture, (axes,) = sheet(1, 0.34 * len(rows) + 1.2, 6.2)
+    for height, (claim, read) in enumerate(zip(rows, literal, strict=True)):
+        most = 1 / 3 if "1/3" in claim["paper"] else 1 / 2
+        axes.barh(height, most, color=style.FAINT, alpha=0.5, height=0.7)
+        axes.plot(read, height, "o", color=style.OURS, markersize=7, markerfacecolor=style.GROUND)
+        axes.plot(claim["value"], height, "o", color=style.OURS, markersize=7)
+        beside = max(read, claim["value"], most)
+        axes.annotate(claim["measured"].split("after ")[-1], (beside, height), (9, 0),
+                      textcoords="offset points", va="center", fontsize=8.5)  # fmt: skip
+    axes.set_yticks(range(len(rows)), [claim["id"] for claim in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlim=(0, 1.5), xticks=(0, 1 / 3, 1 / 2, 1), xticklabels=("0", "1/3", "1/2", "1"))
+    axes.set_xlabel("iterations of the paper's method, as a share of the other's")
+    holds = sum(claim["verdict"] == "holds" for claim in rows)
+    title = f"{holds} of {len(rows)} races end within the paper's bound, grey, however counted"
+    style.headline(picture, title)
+    save(picture, stem)
+    return {"stem": stem.name, "alt": title}
 
 
 def percent(axes: Axes, low: float = -0.03, high: float | None = 1.03) -> None:
@@ -134,7 +149,6 @@ def sheet(columns: int, height: float = 3.4, width: float = 3.9) -> tuple[Pictur
 
 
 def save(picture: Picture, stem: Any) -> None:
-    """Write a picture as PDF and PNG, with nothing in them that differs from run to run."""
+    """Write a picture as PDF, and as PNG, light and dark."""
     picture.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
-    picture.savefig(f"{stem}.png", dpi=130, metadata={"Software": None})
-    plt.close(picture)
+    style.save(picture, Path(f"{stem}.png"), DPI)

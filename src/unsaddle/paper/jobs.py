@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from unsaddle import style
 from unsaddle.paper import draw
 from unsaddle.paper.claims import SAMPLES, judge
 from unsaddle.paper.declare import Scan
@@ -113,11 +114,11 @@ def _sensitivity(
             tick()
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
     draw.curves(axis, scan.grid, lines)
-    for (label, at), style in zip(scan.theory.items(), ("--", ":"), strict=False):
+    for (label, at), dash in zip(scan.theory.items(), ("--", ":"), strict=False):
         colour = draw.PALETTE[[*lines].index(label)]
-        axis.axvline(at, color=colour, linestyle=style, label=f"theory, {label}")
+        axis.axvline(at, color=colour, linestyle=dash, label=f"theory, {label}")
     for bound in scan.bounds:
-        axis.axhline(bound, color="#777777", linewidth=0.8)
+        axis.axhline(bound, color=style.SOFT, linewidth=0.8)
     beside = axis.secondary_yaxis("right")
     beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
     beside.spines["right"].set_visible(False)

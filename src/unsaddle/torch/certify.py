@@ -1,6 +1,8 @@
 """``certify``: one search where the parameters are."""
 
 from collections.abc import Iterable
+from functools import partial
+from math import inf
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
@@ -11,6 +13,7 @@ from unsaddle.core.records import leaves
 from unsaddle.messages import CLOCKS, SEARCHED, knowing
 from unsaddle.methods.checks import whole
 from unsaddle.methods.search import search
+from unsaddle.torch.closures import asked_twice, clearing
 from unsaddle.torch.inputs import (
     check_closure,
     check_parameters,
@@ -22,8 +25,9 @@ from unsaddle.torch.inputs import (
 from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.optimizer import Closure
 from unsaddle.torch.products import Loss, alone, check_loss, product
-from unsaddle.torch.ranks import Ranks, checksum
+from unsaddle.torch.ranks import Ranks
 from unsaddle.torch.session import ParameterSession
+from unsaddle.torch.shards import must_agree
 
 
 @knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"], "max_seconds": CLOCKS})
@@ -90,6 +94,7 @@ def certify(
     session = ParameterSession(at, solver, parameters, whole("seed", seed), ranks=ranks)
     session.state = session.state._replace(phase=PROVE)
     run = _run(seed, limit, parameters)
+    clears = partial(clearing, closure, at)
     try:
         while (query := session.ask()) is not None and gradients + products < limit:
             if query.along is not None:
@@ -97,13 +102,17 @@ def certify(
                 session.tell(gradient=product(hessp, session, query))
                 products += 1
                 continue
+            ask = clears if gradients == 1 and not ranks.several else closure
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
-            session.tell(gradient=_gradient(closure, at, ranks, same))
+            session.tell(gradient=_gradient(ask, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
     shown = certificate(session.claim(gradients, products))
+    if shown.holds is None and limit == inf and gradient_noise is None and not ranks.several:
+        with torch.enable_grad():
+            asked_twice(closure, at)  # why is it undecided?
     log.info("%s", shown)
     return shown
 
@@ -121,7 +130,7 @@ def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) 
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]
         plain = [p for p in at if not is_sharded(p)]
-        begins = {"parameters": checksum(plain)} if "seed" in same else {}
+        begins = must_agree(at, ranks) if "seed" in same else {}
         ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):
         raise RuntimeError("the closure left no gradient: let it call loss.backward()")

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from unsaddle.certificate import Certificate, rounded_up
@@ -15,8 +16,9 @@ from unsaddle.escapes import confirmed_jump
 from unsaddle.methods.checks import whole, yes_or_no
 from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
+from unsaddle.torch.closures import clearing
 from unsaddle.torch.ops import Vector, ops, torch
-from unsaddle.torch.optimizer import SessionOptimizer, log
+from unsaddle.torch.optimizer import Closure, SessionOptimizer, log
 from unsaddle.torch.session import ParameterSession
 
 optim = torch.optim
@@ -31,7 +33,8 @@ ONE_BATCH = (
 REFUSED = (
     "the gradient or the loss at the same parameters differs between two calls, so that a search "
     "would compare different functions: pass a closure that computes the loss of one minibatch "
-    "however often it is called, opt.step(closure), without dropout or with a seed for it"
+    "however often it is called, opt.step(closure), that begins with opt.zero_grad(), and without "
+    "dropout or with a seed for it"
 )
 
 
@@ -119,6 +122,12 @@ class Escape(SessionOptimizer):
     def _solver(self) -> Solver:
         start, go = Phase(iterate, BOTH, self._start), Phase(iterate, BOTH, self._go)
         return wrapping(start, go, wrapped.memory)
+
+    def _call(self, closure: Closure) -> Any:
+        """Call the closure; the second time, when there are gradients, see that it clears them."""
+        if self.queries == 1 and not self._asks and not self._group().several:
+            closure = partial(clearing, closure, self.all_parameters())
+        return super()._call(closure)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Unpack
 
 from unsaddle.core.kernel import Parameters, Solver
@@ -11,7 +12,9 @@ from unsaddle.core.session import Query
 from unsaddle.messages import TRAINED
 from unsaddle.methods import table
 from unsaddle.methods.constants import Given, SampledGiven, spelled
+from unsaddle.torch.closures import asked_twice
 from unsaddle.torch.inputs import counted, rate
+from unsaddle.torch.optimizer import Closure
 from unsaddle.torch.products import ExactOptimizer, Loss, check_loss
 from unsaddle.torch.session import ParameterSession
 
@@ -71,6 +74,13 @@ class Method(ExactOptimizer):
 
     def _solver(self) -> Solver:
         return self.line.solver
+
+    def _call(self, closure: Closure) -> Any:
+        """Call the closure, and at first twice, as every query has to be of the same function."""
+        if self._session is not None or self._group().several:
+            return super()._call(closure)
+        noisy = getattr(self.parameters.escape, "gradient_noise", 0.0) > 0.0
+        return super()._call(partial(asked_twice, closure, self.all_parameters(), noisy))
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Take more parameters over, with no settings of their own."""
@@ -175,6 +185,10 @@ class Sampled(Method):
 
     def _solver(self) -> Solver:
         return self.line.unproved
+
+    def _call(self, closure: Closure) -> Any:
+        """Call the closure once: minibatches may differ."""
+        return ExactOptimizer._call(self, closure)
 
     @property
     def batch_size(self) -> int:

@@ -238,7 +238,7 @@ def _zeros(like: torch.Tensor, count: int) -> torch.Tensor:
     """Stacked zeros, each aligned, that take memory once they are written: few blocks are full."""
     size = like.numel()
     padded = count, -(-size // TUNING.aligned) * TUNING.aligned
-    if like.device.type == "cpu":
+    if like.device.type == "cpu" and size:
         room = torch.from_numpy(np.zeros((padded[0], padded[1] * like.itemsize), np.uint8))
         room = room.view(like.dtype)
     else:

@@ -26,8 +26,9 @@ from unsaddle.torch.inputs import (
     is_sharded,
 )
 from unsaddle.torch.ops import Vector, ops, torch
-from unsaddle.torch.ranks import Ranks, checksum, number
+from unsaddle.torch.ranks import Ranks, number
 from unsaddle.torch.session import ParameterSession
+from unsaddle.torch.shards import must_agree
 
 Closure = Callable[[], Any]
 JUMPS = (PhaseName.JUMP, PhaseName.JUMP + PROOF)
@@ -233,16 +234,16 @@ class SessionOptimizer(torch.optim.Optimizer):
             return loss
         params, moving = self.all_parameters(), self._moving()
         order = {id(p): i for i, p in enumerate(params)}
+        way = "as it is" if self._closure is None else "by a closure"
         same: dict[str, Any] = {
             "optimiser": self.name,
             "seed": self.seed,
             "gradients": [order[id(p)] for p in moving],
             "query": f"{self.queries}, {self.phase}",
-            "loss given": loss is not None and ("by a closure" if self._closure else "as it is"),
+            "loss given": "none" if loss is None else way,
         }
         if query is None or query.searches:
-            whole = [p for p in params if not is_sharded(p)]
-            same |= {"settings": dict(leaves(self._current())), "parameters": checksum(whole)}
+            same |= {"settings": dict(leaves(self._current())), **must_agree(params, ranks)}
         own = None if loss is None else number(loss)
         averaged = [p for p in moving if not is_sharded(p)]  # who shards the others has done it
         return ranks.together(own, averaged, params[0].device, same)

@@ -13,11 +13,11 @@ import logging
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from math import cos, nan
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
@@ -29,15 +29,16 @@ from unsaddle.torch.ops import Vector, ops, torch
 
 ROW = 5  # numbers that a query adds up: the loss, and two of each mark
 LOST = re.compile(r"closed by peer|reset by peer|broken pipe|timed? ?out|socket|connect", re.I)
+LATE = re.compile(r"timed? ?out", re.I)  # without a connection that was closed
 KEY = "unsaddle/rank"
 log = logging.getLogger("unsaddle")
 HINTS = {  # of what must be the same on every rank
     "optimiser": "make the same optimiser on every rank",
     "seed": "pass the same seed= on every rank",
     "settings": "pass the same constants and settings on every rank",
+    "meshes": "make one mesh of all ranks, or parts of it, and shard them alike on every rank",
     "parameters": "begin with the same on every rank, as DistributedDataParallel(model) does, or "
     "call torch.distributed.broadcast(p.data, 0) for each of them",
-    "meshes": "shard the parameters in the same way on every rank",
     "gradients": "let every rank call backward() on a loss of the same parameters",
     "loss given": "call step(closure) or step(loss=loss), the same on every rank",
     "query": "the ranks must take the same steps: call step equally often on every rank, and run "
@@ -50,6 +51,7 @@ class Tuning(NamedTuple):
 
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
+    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
@@ -59,6 +61,8 @@ TUNING = Tuning()
 
 class Ranks:
     """The processes of a group, or one process alone."""
+
+    told: ClassVar[bool] = False  # whether this rank has told the others of an error
 
     def __init__(self, group: Any = None) -> None:
         """Take a process group, all processes if None."""
@@ -99,7 +103,7 @@ class Ranks:
         marks = [mark(struct.pack("d", seen)), mark(repr(same).encode())]
         mine = [0.0 if loss is None else loss, *(float(m**k) for m in marks for k in (1, 2))]
         row = torch.tensor(mine, dtype=torch.float64, device=device)
-        self.add_up(row)
+        self.add_up(row, f"at query {same['query']}")
         total, *sums = row.tolist()
         pairs = zip(sums[::2], sums[1::2], strict=True)  # equal if and only if all marks are
         alike = [self.count * int(squares) == int(plain) ** 2 for plain, squares in pairs]
@@ -109,9 +113,9 @@ class Ranks:
             self._average(params, gradient)
         return None if loss is None else total / self.count
 
-    def add_up(self, row: torch.Tensor) -> None:
+    def add_up(self, row: torch.Tensor, place: str = "at a sum") -> None:
         """Add a tensor up over the ranks, in place."""
-        with self.watched():
+        with self.watched(place):
             torch.distributed.all_reduce(row, group=self.group)
 
     def _average(self, params: Vector, gradient: Vector) -> None:
@@ -131,7 +135,7 @@ class Ranks:
     def _difference(self, mine: Mapping[str, Any]) -> str:
         """Say what differs between the ranks, and where; all of them ask."""
         found: list[Any] = [None] * self.count
-        with self.watched():
+        with self.watched("at what differs"):
             torch.distributed.all_gather_object(found, dict(mine), group=self.group)
         for name, hint in HINTS.items():
             texts = _apart([each.get(name) for each in found])
@@ -142,39 +146,71 @@ class Ranks:
         return f"the ranks are not in the same run: {HINTS['query']}"
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watched(self, place: str = "in its closure") -> Iterator[None]:
         """Tell other ranks of an error here, and name the rank where an answer stays away."""
+        if Ranks.told:
+            self._take_back()
         try:
             yield
         except Exception as error:
             if not self.several or isinstance(error, LostRankError):
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
+            own = "" if lost else f"{type(error).__name__}: {error}"
+            patience = TUNING.grace if lost and LATE.search(str(error)) else 0.0
             try:
-                said = self._check_in("" if lost else f"{type(error).__name__}: {error}")
+                said = self._check_in(own, place, patience)
             except Exception:
                 said = "the store of the process group no longer answers: its host has ended"
             if lost:
                 raise LostRankError(f"{said}; go on from the last checkpoint") from error
             raise
 
-    def _check_in(self, own: str) -> str:
-        """Tell the others that this rank is there, and what went wrong; hear who else is."""
-        every = torch.distributed
-        store = every.distributed_c10d._get_default_store()
-        ranks = self.members()
-        store.set(f"{KEY}/{every.get_rank()}", own)
-        end = monotonic() + (0 if own else TUNING.patience)
+    def _take_back(self) -> None:
+        """Go on after an error that this rank has told of: the user has caught it."""
+        Ranks.told = False
+        with suppress(Exception):  # of a store that is no more
+            _store().delete_key(f"{KEY}/{torch.distributed.get_rank()}")
+
+    def _check_in(self, own: str, place: str, grace: float) -> str:
+        """Tell the others where this rank is, and what went wrong; hear the same of them."""
+        store, ranks, begin = _store(), self.members(), monotonic()
+        store.set(f"{KEY}/{torch.distributed.get_rank()}", f"{place}\n{own}")
+        Ranks.told = True
         while True:
             keys = {rank: f"{KEY}/{rank}" for rank in ranks}
             there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
+            told = {rank: text.split("\n", 1) for rank, text in there.items()}
             silent = [rank for rank in ranks if rank not in there]
-            broken = [f"rank {rank} ended with {text}" for rank, text in there.items() if text]
-            if broken or len(silent) < 2 or monotonic() > end:
-                break
+            broken = any(error for _, error in told.values())
+            waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
+            if own or broken or monotonic() - begin >= waits:
+                return _heard(told, silent)
             sleep(TUNING.pause)
-        gone = [f"rank {_listed(silent)} no longer answers"] if silent and not broken else []
-        return "; ".join([*broken, *gone]) or "a rank took longer than the group's time-out"
+
+
+def _store() -> Any:
+    """Give what all ranks can write to, also where a connection is lost."""
+    return torch.distributed.distributed_c10d._get_default_store()
+
+
+def _heard(told: dict[int, list[str]], silent: list[int]) -> str:
+    """Say what became of the ranks, by what they told."""
+    broken = [f"rank {rank} ended with {error}" for rank, (_, error) in told.items() if error]
+    if broken:
+        return "; ".join(broken)
+    if silent:
+        return f"rank {_listed(silent)} no longer answers"
+    places = {
+        place: [r for r, (it, _) in told.items() if it == place] for place, _ in told.values()
+    }
+    if len(places) < 2:
+        return "a rank took longer than the group's time-out"
+    waits = "; ".join(f"rank {_listed(ranks)} {place}" for place, ranks in places.items())
+    return (
+        f"ranks wait for each other, {waits}: let the closures of all ranks make the same calls of "
+        "torch.distributed, and call step equally often"
+    )
 
 
 class LostRankError(RuntimeError):

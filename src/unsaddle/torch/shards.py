@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from unsaddle.core.ops import OWN_STREAM
 from unsaddle.torch.inputs import is_sharded, local
 from unsaddle.torch.ops import Block, Row, TorchOps, Vector, ops, torch
-from unsaddle.torch.ranks import Ranks
+from unsaddle.torch.ranks import Ranks, checksum
 
 PER_COUNT = 4  # numbers that Philox gives for each of its counts
 CHUNK = 2**20  # numbers drawn at a time
@@ -25,8 +25,7 @@ def check_meshes(params: Vector, ranks: Ranks) -> None:
     """Refuse parameters that are not spread over all ranks of the group, on every rank."""
     ours = ranks.members()
     for p in filter(is_sharded, params):
-        mesh: Any = p.device_mesh  # type: ignore[attr-defined]
-        theirs = sorted(mesh._get_root_mesh().mesh.flatten().tolist())
+        theirs = _ranks(p)
         if theirs != ours:
             raise ValueError(
                 f"parameters must be on one mesh of all ranks of the group, {ours}, got one on "
@@ -45,23 +44,49 @@ def copies(p: Any, ranks: Ranks) -> int:
     if not is_sharded(p):
         return ranks.count
     mesh = p.device_mesh
-    apart = [mesh.size(k) for k, place in enumerate(p.placements) if place.is_shard()]
+    apart = [mesh.size(k) for k, place in enumerate(p.placements) if not place.is_replicate()]
     return ranks.count // prod(apart)
+
+
+def must_agree(params: Vector, ranks: Ranks) -> dict[str, Any]:
+    """Say what of the parameters must be the same on every rank: how they lie, and copies."""
+    spread = {f"parameter {i}": _spread(p) for i, p in enumerate(params) if is_sharded(p)}
+    whole = [local(p) for p in params if copies(p, ranks) == ranks.count]
+    return {"meshes": spread, "parameters": checksum(whole)}
+
+
+def _spread(p: Any) -> str:
+    """Say how a tensor is spread."""
+    shape, ranks = " x ".join(map(str, p.device_mesh.shape)), _ranks(p)
+    return f"{p.placements} on a mesh ({shape}) of ranks {ranks[0]} to {ranks[-1]}"
+
+
+def _ranks(p: Any) -> list[int]:
+    """Give the ranks of the mesh of which that of a tensor is a part."""
+    return sorted(p.device_mesh._get_root_mesh().mesh.flatten().tolist())
 
 
 def like(p: Any, part: torch.Tensor) -> torch.Tensor:
     """Give a part, or a block of parts, as what p is: a DTensor that can be saved."""
     if not is_sharded(p):
         return part
-    from torch.distributed.tensor import DTensor, Shard
+    from torch.distributed.tensor import DTensor
 
     ahead = part.dim() - p.dim()
-    places = [Shard(it.dim + ahead) if it.is_shard() else it for it in p.placements]
+    places = [_behind(place, ahead) for place in p.placements]
     shape = torch.Size((*part.shape[:ahead], *p.shape))
     stride = torch.empty(shape, device="meta").stride()
     return DTensor.from_local(
         part, p.device_mesh, places, run_check=False, shape=shape, stride=stride
     )
+
+
+def _behind(place: Any, ahead: int) -> Any:
+    """Give a placement for a tensor with so many more dimensions, the first ones."""
+    if place.is_replicate():
+        return place
+    words = ("split_factor",) if hasattr(place, "split_factor") else ()  # of FSDP2 over TP
+    return type(place)(place.dim + ahead, **{word: getattr(place, word) for word in words})
 
 
 def normal(p: Any, which: int, seed: int, episode: int) -> torch.Tensor:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binom
 
+from unsaddle import style
 from unsaddle.methods import theory
 from unsaddle.paper import draw
 from unsaddle.paper.batch import BATCH, Batch
@@ -110,13 +111,13 @@ def robustness(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         judged.append(_judged(label, search, hardest, one, ten, m))
     picture, (axis,) = draw.sheet(1, 3.2, 6.2)
     draw.curves(axis, FACTORS, lines)
-    axis.axhline(1 - DELTA, color="#777777", linewidth=0.8)
+    axis.axhline(1 - DELTA, color=style.SOFT, linewidth=0.8)
     axis.annotate("promised", (1, 1 - DELTA), xycoords=("axes fraction", "data"), ha="right",
-                  va="top", fontsize=8, color="#555555")  # fmt: skip
+                  va="top", fontsize=8.5, color=style.SOFT)  # fmt: skip
     draw.percent(axis)
     axis.set(xscale="log", xlabel="r, in units of the theory's")
     axis.set_ylabel(r"found curvature $\leq -\gamma/4$")
-    axis.legend(fontsize=8.5)
+    axis.legend()
     return study(
         folder, "robustness", "Beyond the paper: robustness against an adversary",
         "Each gradient of a search is moved by up to c rho |y|^2, c times the paper's bound on the "

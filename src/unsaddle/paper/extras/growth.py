@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unsaddle import landscapes
+from unsaddle import landscapes, style
 from unsaddle.paper import draw
 from unsaddle.paper.batch import Batch
 from unsaddle.paper.claims import DRAWN, SAMPLES, Claim, Measured, judge, of_runs, reached
@@ -28,11 +28,11 @@ RACERS = {  # label -> (method, eta l on the dense spectrum); theta and zeta by 
     "ANCGD": ("ancgd", 0.25), "PAGD": ("pagd", 0.25), "NEON+": ("neon+", 0.25),
     "ANC, eta = 1/l": ("ancgd", 1.0),
 }  # fmt: skip
-STYLES = {  # label -> colour, marker and line
-    "NC-finding": ("#0072b2", "o", "-"), "PGD": ("#d55e00", "s", "--"),
-    "NEON": ("#56b4e9", "^", ":"),
-    "ANCGD": ("#009e73", "o", "-"), "PAGD": ("#cc79a7", "s", "--"), "NEON+": ("#b58900", "^", "-"),
-    "ANC, eta = 1/l": ("#6a3d9a", "D", "-"), LIMIT: ("#222222", "v", "-"),
+STYLES = {  # label -> colour, marker and line: the paper's methods, their rivals, and the others
+    "NC-finding": (style.OURS, "o", "-"), "ANCGD": (style.OURS, "D", "-"),
+    "PGD": (style.THEIRS, "s", "--"), "PAGD": (style.THEIRS, "^", "--"),
+    "NEON": (style.SOFT, "^", ":"), "NEON+": (style.SOFT, "v", ":"),
+    "ANC, eta = 1/l": (style.SOFT, "D", "-"), LIMIT: (style.INK, "v", "-"),
 }  # fmt: skip
 Counts = dict[str, list[float]]
 Slope = tuple[float, np.ndarray]  # in all, and in single runs
@@ -159,7 +159,7 @@ def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
     first, lasting, drawn = all_on_h(seed, tick)
     parts = {H: first}
     parts |= {f"dense: {bar}": each for bar, each in zip(BARS, on_band(seed, tick), strict=True)}
-    picture, axes = draw.sheet(3, 3.6, 4.4)
+    picture, axes = draw.sheet(3, 3.6)
     for axis, (title, lines) in zip(axes, parts.items(), strict=True):
         for label, each in lines.items():
             colour, marker, line = STYLES[label]
@@ -167,8 +167,9 @@ def growth(folder: Path, seed: int, told: Told) -> dict[str, Any]:
                       label=label)  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel="n", title=title)
     axes[0].set(yscale="linear", ylim=0, ylabel="gradients until 90% are through")
-    handles, labels = axes[1].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=9)
+    for axis, lines in zip(axes, parts.values(), strict=True):
+        ends = {label: (each[-1], STYLES[label][0]) for label, each in lines.items()}
+        style.name_ends(axis, ends, bold=("NC-finding", "ANCGD"))
     decades = np.log10(DIMENSIONS)
     table = [
         (part, label, starts(part, label), *[int(t) for t in times], slope(decades, times))

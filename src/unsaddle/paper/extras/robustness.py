@@ -118,7 +118,7 @@ def stability(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         draw.percent(axis)
         axis.set(xscale="log", xlabel="largest |y| of the search", title=kind)
     axes[0].set_ylabel(r"found curvature $\leq \lambda/2$")
-    axes[1].legend(fontsize=8, loc="center left")
+    axes[1].legend(loc="upper left")
     rows = [(case, *(smallest(RADII, np.array(line)) for line in pair))
             for case, pair in shares.items()]  # fmt: skip
     return study(

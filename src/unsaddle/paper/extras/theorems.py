@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unsaddle import landscapes
+from unsaddle import landscapes, style
 from unsaddle.landscapes import Landscape
 from unsaddle.methods import theory
 from unsaddle.paper import draw
@@ -73,8 +73,8 @@ def theorems(folder: Path, seed: int, told: Told) -> dict[str, Any]:
         tick()
     picture, (axis,) = draw.sheet(1, 2.6, 6.2)
     axis.barh([row[0] for row in rows], [row[5] for row in rows], color=draw.COLOURS["ours"])
-    axis.axvline(0.25, color="#222222", linewidth=0.9)
-    axis.annotate("Theorem 22", (0.255, -0.45), fontsize=8.5, color="#222222")
+    axis.axvline(0.25, color=style.INK, linewidth=0.9)
+    axis.annotate("Theorem 22", (0.255, -0.45), fontsize=8.5)
     axis.set(xlabel="least share of second-order iterates", xlim=(0, 1))
     least = min(row[5] for row in rows)
     words = f"at least {least:.1%} of the T iterates, on the worst landscape from the worst start"

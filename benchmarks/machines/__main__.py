@@ -1,0 +1,152 @@
+"""Measure what several processes send, keep and take, and write the tables of docs/machines.md.
+
+    python -m benchmarks.machines                 all, into benchmarks/results/machines.json
+    python -m benchmarks.machines pace            one of traffic, memory, links, pace
+    python -m benchmarks.machines --page          the tables, from the results
+
+Processes talk over loopback. Time wants an idle machine; the rest does not depend on it.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from math import log2
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "machines.json", ROOT / "docs" / "machines.md"
+RANKS = {"traffic": (2,), "memory": (1, 2, 4, 8), "links": (2, 4, 8), "pace": (2,)}
+PATIENCE = 600  # seconds of one measurement
+SIZES, MANY = (9, 10, 11, 12), (2, 3, 4)  # powers of ten: parameters, and ranks, of the model
+FSDP = 3 * 4  # bytes per parameter and query: gathered twice, its gradient scattered once
+
+
+def measured(task: str, ranks: int) -> Any:
+    """Give what so many ranks have found."""
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    words += ["-m", "benchmarks.machines.measure", task]
+    ran = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
+    if ran.returncode:
+        raise SystemExit(ran.stderr)
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def sent_table(found: dict[str, Any]) -> str:
+    """Numbers and calls of a query, and of a search, where every rank has a part."""
+    lines = [
+        "| method | a query of the descent | of a search | a whole search |",
+        "|---|---|---|---|",
+    ]
+    for name, own in found["2"]["parts"].items():
+        cells = [_sent(own.get(kind)) for kind in ("descent", "search")]
+        whole = own.get("whole")
+        cells.append(
+            f"{whole['bytes'] // 8} in {whole['calls']}, {whole['queries']} queries"
+            if whole
+            else ""
+        )
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _sent(own: Any) -> str:
+    if own is None:
+        return ""
+    least, most = own["least"] // 8, own["most"] // 8
+    return f"{least if least == most else f'{least} to {most}'} in {own['calls']}"
+
+
+def memory_table(found: dict[str, Any]) -> str:
+    """MiB of a rank."""
+    lines = ["| ranks | L-BFGS pairs | Lanczos vectors | all | resident |", "|---|---|---|---|---|"]
+    for ranks, own in found.items():
+        cells = [f"{own[key]:.1f}" for key in ("pairs", "window", "all", "resident")]
+        lines.append(f"| {ranks} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def links_table(found: dict[str, Any]) -> str:
+    """What a sum over the ranks takes."""
+    lines = ["| ranks | a sum of five numbers | a sum of 16 MiB |", "|---|---|---|"]
+    for ranks, own in found.items():
+        lines.append(
+            f"| {ranks} | {1e6 * own['latency']:.0f} us | {own['bandwidth'] / 1e6:.0f} MB/s |"
+        )
+    return "\n".join(lines)
+
+
+def per_doubling(links: dict[str, Any]) -> float:
+    """Seconds that a sum of few numbers takes for each doubling of the ranks: least squares."""
+    pairs = [(log2(int(ranks)), own["latency"]) for ranks, own in links.items()]
+    return sum(a * b for a, b in pairs) / sum(a * a for a, _ in pairs)
+
+
+def model_table(found: dict[str, Any]) -> str:
+    """Seconds that a query of auto adds to one of FSDP2, and their share: calls log2 P latency."""
+    slow, wide = (
+        per_doubling(found["links"]),
+        min(it["bandwidth"] for it in found["links"].values()),
+    )
+    calls = found["traffic"]["2"]["parts"]["auto"]["descent"]["calls"]
+    lines = [
+        f"| parameters | {' | '.join(f'10^{p} ranks' for p in MANY)} |",
+        f"|---|{'---|' * len(MANY)}",
+    ]
+    for size in SIZES:
+        cells = []
+        for power in MANY:
+            ours = calls * slow * log2(10**power)
+            theirs = FSDP * 10**size / wide
+            cells.append(f"{1e3 * ours:.1f} ms of {theirs:.3g} s, {100 * ours / theirs:.2g} %")
+        lines.append(f"| 10^{size} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def pace_line(found: dict[str, Any]) -> str:
+    """How long a step is beside that of the optimiser inside."""
+    own = found["2"]
+    return (
+        f"A step of `Escape(Adam)` on two processes takes {own['copies']:.2f} times that of `Adam` "
+        f"under `DistributedDataParallel`, and {own['parts']:.2f} times under FSDP2 (four layers "
+        "of 512 by 512, 64 samples on each rank, the median of turns in one run)."
+    )
+
+
+def write_page(found: dict[str, Any]) -> None:
+    """Put each table between its two comments."""
+    parts = {
+        "traffic": sent_table(found["traffic"]),
+        "memory": memory_table(found["memory"]),
+        "links": links_table(found["links"]),
+        "model": model_table(found),
+        "pace": pace_line(found["pace"]),
+    }
+    text = PAGE.read_text()
+    for name, table in parts.items():
+        own = re.compile(rf"(<!-- {name}:.*?-->\n).*?(\n<!-- end -->)", re.S)
+        text, times = own.subn(lambda m, table=table: m[1] + table + m[2], text)
+        assert times == 1, name
+    PAGE.write_text(text)
+
+
+def main() -> None:
+    """Measure, keep, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tasks", nargs="*", choices=[*RANKS, []], help="all if none is named")
+    parser.add_argument("--page", action="store_true", help="write the tables and measure nothing")
+    given = parser.parse_args()
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for task in () if given.page else given.tasks or RANKS:
+        found[task] = {str(ranks): measured(task, ranks) for ranks in RANKS[task]}
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    if given.page:
+        write_page(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What goes wrong on one rank is an error on every rank, and a checkpoint goes on without it."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+if not torch.distributed.is_available():
+    pytest.skip("this torch has no torch.distributed", allow_module_level=True)
+
+from tests.torch import on_ranks  # noqa: E402
+
+SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,mixed:2", "killed:3", "raises:2"
+UNMATCHED, COPIES, PARTS = "unmatched:2:10", "interrupted_copies:3", "interrupted_parts:3"
+FEWER = "resumed_copies,resumed_parts:2", "resumed_parts:1"
+GROUPS = SHARED, KILLED, RAISED, UNMATCHED, COPIES, PARTS, *FEWER
+BOTH, MIXED = ("bad_input", "bad_input_sharded"), ["mixed"]
+LOST = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return on_ranks.spawn(tmp_path_factory.mktemp("failures"), *GROUPS)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """One process, without a checkpoint to begin with."""
+    (each,) = on_ranks.spawn(
+        tmp_path_factory.mktemp("alone"), "resumed_copies,resumed_parts:1"
+    ).values()
+    return each[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "words", "kinds"),
+    [
+        ("seeds", "ValueError: seed must be the same on every rank, got 0 on rank 0; 1 on", BOTH),
+        ("settings", "got tolerance=0.001 on rank 0; tolerance=0.002 on rank 1: pass the", BOTH),
+        ("methods", "optimiser must be the same on every rank, got Auto on rank 0; AGDAuto", BOTH),
+        ("no gradient", "gradients must be the same on every rank, got [] on rank 0; [0, 1", BOTH),
+        ("other gradients", "got [1, 2] on rank 0; [0, 2] on rank 1: let every rank call", BOTH),
+        ("no loss", "loss given must be the same on every rank, got none on rank 0; by a", BOTH),
+        ("nan", "NotFiniteError: the loss is nan: the parameters are as they were", BOTH),
+        ("moved", "parameters must be the same on every rank, got checksum", BOTH[:1]),
+        ("drifting", "or call torch.distributed.broadcast(p.data, 0) for each of them", BOTH[:1]),
+        ("ways", "loss given must be the same on every rank, got as it is on rank 0; by a", BOTH),
+        ("certify", "let every rank call backward() on a loss of the same parameters", BOTH),
+        ("meshes", "1=(Shard(dim=0),) on a mesh (1) of ranks 1 to 1 on rank 1: make one", MIXED),
+        ("places", "meshes must be the same on every rank, got parameter 0=(Replicate", MIXED),
+    ],
+)  # fmt: skip
+def test_what_is_not_the_same_is_an_error_on_every_rank(found, case, words, kinds):
+    for kind in kinds:
+        one, other = (each[kind][case] for each in found[SHARED])
+        assert one == other
+        assert words in one
+
+
+@pytest.mark.slow
+def test_a_rank_that_was_killed_is_named_by_all_others(found):
+    *others, last = found[KILLED]
+    assert last is None
+    assert [each["killed"] for each in others] == [LOST] * len(others)
+
+
+@pytest.mark.slow
+def test_a_rank_whose_closure_fails_is_quoted(found):
+    assert found[RAISED][0]["raises"] == (
+        "rank 1 ended with KeyError: 'no such file'; go on from the last checkpoint"
+    )
+
+
+@pytest.mark.slow
+def test_closures_that_wait_for_different_things_are_named_with_their_places(found):
+    for each in found[UNMATCHED]:
+        assert "rank 0 at query 3, line_search; rank 1 in its closure" in each["unmatched"]
+        assert "let the closures of all ranks make the same calls of torch" in each["unmatched"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["copies", "parts"])
+def test_the_last_checkpoint_goes_on_without_the_rank_that_was_killed(found, alone, kind):
+    """Three ranks, of which the last dies; then two, and where there are parts also one."""
+    *others, last = found[f"interrupted_{kind}:3"]
+    assert last is None
+    assert [each[f"interrupted_{kind}"] for each in others] == [LOST] * 2
+    name, one = f"resumed_{kind}", alone[f"resumed_{kind}"]
+    assert (one["from"], one["outcome"]) == (0, "CERTIFIED")
+    for each in (each for group in FEWER for each in found[group] if name in each):
+        went = each[name]
+        assert went["from"] == 16
+        assert (went["outcome"], went["queries"]) == (one["outcome"], one["queries"])
+        assert went["at"] == pytest.approx(one["at"], rel=0, abs=1e-10)
+        assert went["gamma"] == pytest.approx(one["gamma"], rel=1e-6)
