@@ -1,22 +1,27 @@
 """What it takes to compile a run on JAX, beside the function and its gradient alone.
 
-Processor time of tracing, lowering and compiling ``unsaddle.jax.minimize``, and of
-``jax.jit(jax.value_and_grad(fun))``, in one process each after the other: a toy, a network of 24
-layers, a quantum circuit of six qubits. A run holds the function three times: with its gradient,
-alone for the trials of a jump, and alone for the value at the end. What is left is the method's,
-whatever the function.
+Processor time of tracing, lowering and compiling ``jax.jit(jax.value_and_grad(fun))``, of the first
+call of ``unsaddle.jax.minimize`` with no gradient to take, and of the same within a ``jax.jit`` of
+the caller's, whose options are the caller's: a toy of two sizes, a network of 24 layers, a quantum
+circuit of six qubits, in one process each after the other. A run holds the function three times:
+with its gradient, alone for the trials of a jump, and alone for the value at the end. What is left
+is the method's, whatever the function. The size of what is compiled stands beside it: equations of
+the jaxpr, lines of StableHLO, and kernels.
 
     python benchmarks/compile.py [--method auto]
 """
 
 import argparse
+import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import jaxprs_in_params
 
 import unsaddle.jax
 
@@ -58,30 +63,55 @@ def circuit(angles: Any) -> Any:
     return energy
 
 
-def seconds(function: Callable[..., Any], x: Any) -> float:
-    """Measure the processor time that compiling takes."""
+def seconds(work: Callable[[], Any]) -> float:
+    """Measure the processor time of something that is done for the first time."""
     begin = time.process_time()
-    jax.jit(function).lower(x).compile()
+    work()
     return time.process_time() - begin
+
+
+def equations(jaxpr: Any) -> int:
+    """Count the equations of a program, with those of what it calls."""
+    inner = (it for eqn in jaxpr.eqns for it in jaxprs_in_params(eqn.params))
+    return len(jaxpr.eqns) + sum(map(equations, inner))
+
+
+def row(fun: Callable[..., Any], x: Any, method: str) -> list[str]:
+    """Measure one function."""
+    run = partial(unsaddle.jax.minimize, fun, method=method, max_gradients=0)
+    alone = seconds(lambda: jax.jit(jax.value_and_grad(fun)).lower(x).compile())
+    first = seconds(lambda: jax.block_until_ready(run(x)))
+    begin = time.process_time()
+    traced = jax.jit(lambda x: run(x)).trace(x)
+    lowered = traced.lower()
+    compiled = lowered.compile()
+    within = time.process_time() - begin
+    kernels = re.findall(r" (fusion|dot|reduce|copy|concatenate)\(", compiled.as_text() or "")
+    sizes = equations(traced.jaxpr.jaxpr), lowered.as_text().count("\n"), len(kernels)
+    times = f"{alone:.2f}", f"{first:.1f}", f"{within:.1f}", f"{first / (3 * alone + 1):.1f}"
+    return [*times, *map(str, sizes)]
 
 
 def main() -> None:
     """Measure all cases and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--method", default="auto", help="one that needs no constants")
-    method = parser.parse_args().method
+    parser.add_argument("--only", default="", help="a part of the names of the cases wanted")
+    given = parser.parse_args()
     layer = 0.1 * jnp.eye(WIDTH), jnp.zeros(WIDTH)
     cases = {
         "wells, 10 variables": (wells, jnp.full(10, 0.01)),
+        "wells, 10^6 variables": (wells, jnp.full(10**6, 0.01)),
         "network, 24 layers": (network, [layer] * LAYERS),
         "circuit, 6 qubits": (circuit, jnp.full(2 * QUBITS, 0.1)),
     }
-    print("| function | value and gradient, s | run, s | ratio |", "|---" * 4 + "|", sep="\n")
-    seconds(jnp.sum, jnp.ones(2))  # the first time loads the compiler
+    head = "function", "value and gradient, s", "first call, s", "within a jit, s"
+    head = *head, "first call by 3x + 1 s", "equations", "lines of StableHLO", "kernels"
+    print(f"| {' | '.join(head)} |", "|---" * len(head) + "|", sep="\n")
+    seconds(lambda: jax.jit(jnp.sum).lower(jnp.ones(2)).compile())  # loads the compiler
     for name, (fun, x) in cases.items():
-        alone = seconds(jax.value_and_grad(fun), x)
-        run = seconds(lambda x, fun=fun: unsaddle.jax.minimize(fun, x, method=method), x)
-        print(f"| {name} | {alone:.2f} | {run:.1f} | {run / alone:.1f} |", flush=True)
+        if given.only in name:
+            print(f"| {' | '.join([name, *row(fun, x, given.method)])} |", flush=True)
 
 
 if __name__ == "__main__":

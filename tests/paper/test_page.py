@@ -115,7 +115,7 @@ def by_figure(*names):
 
 LEARNED = {  # how a paragraph begins -> what it is about, and the parameters in it
     "NCE decides": (by_figure("fig4", "fig5", "fig6"), {2, 4, 5, 6, 0.9}),
-    "The larger step": (["radius"], {90, 0.1}),
+    "The larger step": (["radius"], {90, 0.1, 4, 4.5}),
     "Which noise": (["fig2.1", "fig2.2"], {2, 3, 0.6}),
     "Growth with": (["growth", "growth.1"], {10}),
     "Renormalisation": (["stability", "stability.1"], {100, 0.95, 1}),
@@ -126,7 +126,7 @@ LEARNED = {  # how a paragraph begins -> what it is about, and the parameters in
     "There is room": (["growth"], {0.9, 1, -0.01}),
     "As printed": (["table1"], {10_000, 0.1}),
     "A saddle costs": (["table1", "table1.1", "table1.2"], {-1.5, 0.95, 1, -0.5, -1.04}),
-    "The open question": (["applications"], {32, 16}),
+    "The open question": (["applications"], {32, 16, 1e-7}),
 }
 
 

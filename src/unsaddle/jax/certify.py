@@ -1,16 +1,15 @@
 """``certify`` and ``find_negative_curvature`` as pure functions on pytrees."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
 from unsaddle.core.phases import PROVE, START, PhaseName
 from unsaddle.jax import inputs
+from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest
 from unsaddle.jax.ops import ops
@@ -119,7 +118,7 @@ def find_negative_curvature(
     return _find(grad, *claim, x, inputs.several(args), inputs.whole(seed), limit)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3, 4))
+@compiled(static=5)
 def _find(
     grad: Callable[..., Tree], method: str, words: Any, exact: bool, packs: bool, x: Tree,
     args: Any, seed: Any, limit: Any,

@@ -17,7 +17,6 @@ import jax
 import jax.custom_batching
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
 
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
@@ -25,6 +24,7 @@ from unsaddle.core.outcome import ENDS, STATUS, Outcome
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROBE, PROOF, PROVE, SAME, TRIAL, VALUE
 from unsaddle.jax.inputs import LARGEST, Tree
 from unsaddle.jax.ops import ops
+from unsaddle.jax.packing import Packed, changing, pack, reading
 
 Phases = Mapping[int, Phase]
 NUMBERS = BEGIN + 2 * PROOF  # of phases; the ends, below zero, count from behind
@@ -96,13 +96,15 @@ class Run:
     def drive(self, carry: Carry) -> Carry:
         """Run phases until one that is not among them is due, or something is wrong."""
 
-        def sweep(carry: Carry) -> Carry:
-            now = carry, self.point(carry.state)
+        def sweep(now: Packed) -> Packed:
+            point = self.point(now)
             for number, group in self.queries.items():
-                now = loop(lambda now, k=number: now[0].due == k, partial(self.answer, group), now)
-            return self.moved(now[0])
+                body = lambda both, it=group: (changing(partial(self.answer, it))(*both), both[1])  # noqa: E731
+                now, _ = loop(lambda both, k=number: due(both[0]) == k, body, (now, point))
+            return self.moved(now)
 
-        return jax.lax.while_loop(lambda now: anyone(now.due != 0), sweep, self.turned(carry))
+        first = pack(self.turned(carry))
+        return jax.lax.while_loop(lambda now: anyone(due(now) != 0), sweep, first).unpack()
 
     def turned(self, carry: Carry) -> Carry:
         """Say what is due next; nothing after an answer that was not finite, or without means."""
@@ -111,28 +113,30 @@ class Run:
         due = look_up({**self.takes, **self.asks}, carry.state.phase)
         return carry._replace(due=jnp.where(carry.finite & affordable, due, 0))
 
-    def point(self, state: State) -> Tree:
+    def point(self, now: Packed) -> Tree:
         """Give the point at which the phase that is due wants its answer, or x; of a product, d."""
         away = {code: it for code, it in self.phases.items() if it.needs and it.at is not iterate}
         groups = _grouped(away, lambda it: (it.at, self.exact(it)))
+        here = reading(lambda carry: carry.state.x)
         if not groups:
-            return state.x
+            return here(now)
         numbers = {code: k for k, group in enumerate(groups, 1) for code in group}
-        places = [partial(iterate, ops, self.p), *(self.place(_first(it)) for it in groups)]
-        return jax.lax.switch(look_up(numbers, state.phase), places, state)
+        number = look_up(numbers, now.read(lambda carry: carry.state.phase))
+        return jax.lax.switch(number, [here, *(self.place(_first(it)) for it in groups)], now)
 
-    def place(self, phase: Phase) -> Callable[[State], Tree]:
+    def place(self, phase: Phase) -> Callable[[Packed], Tree]:
         """Give the point of a phase; of a product d, which is the point at x = 0."""
 
-        def at(state: State) -> Tree:
+        def at(carry: Carry) -> Tree:
+            state = carry.state
             still = state._replace(x=ops.times(0.0, state.x)) if self.exact(phase) else state
             return phase.at(ops, self.p, still)
 
-        return at
+        return reading(at)
 
-    def answer(self, group: Phases, now: tuple[Carry, Tree]) -> tuple[Carry, Tree]:
+    def answer(self, group: Phases, carry: Carry, point: Tree) -> Carry:
         """Answer one of these phases at a point; what is not asked for is the latest answer."""
-        (carry, point), phase, oracle = now, _first(group), self.oracle
+        phase, oracle = _first(group), self.oracle
         value, gradient, code = carry.value, carry.gradient, carry.state.phase
         asked = {code: it.needs & VALUE > 0 for code, it in group.items()}
         if oracle.draw is not None:
@@ -158,31 +162,32 @@ class Run:
             gradients=carry.gradients + (0 if self.exact(phase) else self.cost(phase)),
             products=carry.products + self.exact(phase),
         )
-        return cast((told, point), now)
+        return cast(told, carry)
 
     def first_sample(self, group: Phases, state: State) -> Any:
         """Number the first sample that one of these phases wants: the last one's, or a new one."""
         again = {code: it.size(self.p) * (it.sample == SAME) for code, it in group.items()}
         return state.drawn - within(again, state.phase)
 
-    def moved(self, carry: Carry) -> Carry:
+    def moved(self, now: Packed) -> Packed:
         """Let phases move until a query is due: those of the descent, and if need be the others."""
         own = {k: group for k, group in self.moves.items() if min(group) < BEGIN}
         loud = {k: group for k, group in own.items() if _first(group).needs}
         silent = {k: group for k, group in own.items() if k not in loud}
         others = {k: group for k, group in self.moves.items() if k not in own}
-        turn = partial(loop, lambda now: now.due == TURN, self.turned)
-        carry = turn(self.passed(loud, carry))
+        turn = partial(loop, lambda now: due(now) == TURN, changing(self.turned))
+        now = turn(self.passed(loud, now))
         for moves in filter(None, (silent, others)):
-            due = lambda now, moves=moves: reduce(or_, (now.due == k for k in moves))  # noqa: E731
-            carry = loop(due, lambda now, moves=moves: turn(self.passed(moves, now)), carry)
-        return carry
+            among = lambda now, moves=moves: reduce(or_, (due(now) == k for k in moves))  # noqa: E731
+            now = loop(among, lambda now, moves=moves: turn(self.passed(moves, now)), now)
+        return now
 
-    def passed(self, moves: Mapping[int, Phases], carry: Carry) -> Carry:
+    def passed(self, moves: Mapping[int, Phases], now: Packed) -> Packed:
         """Come by groups of phases, and let the one that is due move."""
         for number, group in moves.items():
-            carry = loop(lambda now, k=number: now.due == k, partial(self.move, group), carry)
-        return carry
+            move = changing(partial(self.move, group))
+            now = loop(lambda now, k=number: due(now) == k, move, now)
+        return now
 
     def move(self, group: Phases, now: Carry) -> Carry:
         """Let one of these phases take an answer in; its number stays if that is not finite."""
@@ -240,6 +245,11 @@ def _grouped(phases: Phases, key: Callable[[Phase], Hashable]) -> list[Phases]:
     return [*groups.values()]
 
 
+def due(now: Packed) -> Any:
+    """Read which loop is due."""
+    return now.read(lambda carry: carry.due)
+
+
 def _first(group: Mapping[int, Any]) -> Any:
     return next(iter(group.values()))
 
@@ -247,8 +257,10 @@ def _first(group: Mapping[int, Any]) -> Any:
 def loop(due: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
     """Run a ``while_loop`` that carries what the body changes, and only sees the rest."""
     leaves, form = jax.tree.flatten(carry)
-    flat = jax.make_jaxpr(lambda *u: jax.tree.leaves(body(form.unflatten(u))))(*leaves)
-    pairs = zip(flat.jaxpr.invars, flat.jaxpr.outvars, strict=True)
+    work = jax.jit(lambda *u: jax.tree.leaves(body(form.unflatten(u))))
+    flat = work.trace(*leaves).jaxpr.jaxpr  # the call below finds it: it is traced once
+    own = flat.invars[len(flat.invars) - len(leaves) :]  # behind what the body closes over
+    pairs = zip(own, flat.outvars, strict=True)
     changed = [i for i, (before, after) in enumerate(pairs) if before is not after]
 
     def complete(part: list[Any]) -> list[Any]:
@@ -257,7 +269,7 @@ def loop(due: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> A
 
     def step(part: list[Any]) -> list[Any]:
         # the barrier: XLA would hoist out what does not change in a loop, whether it is due or not
-        found = jaxpr_as_fun(flat)(*jax.lax.optimization_barrier(complete(part)))
+        found = work(*jax.lax.optimization_barrier(complete(part)))
         return [found[i] for i in changed]
 
     def again(part: list[Any]) -> Any:

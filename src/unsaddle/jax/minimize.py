@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Unpack
 
 import jax
@@ -13,6 +12,7 @@ from unsaddle.core import evidence
 from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.jax import inputs
+from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
@@ -124,7 +124,7 @@ def _parameters(
     return parameters_of(method, ops.size(x), inputs.fixed(**given), caller, elsewhere)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@compiled(static=4)
 def _solve(
     fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
     seed: Any, limit: Any,
@@ -156,7 +156,7 @@ def _solve(
     )
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+@compiled(static=4)
 def _solve_many(
     fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, starts: Tree,
     args: Any, seeds: Any, limit: Any,

@@ -207,8 +207,10 @@ def _dtype(x: Vector) -> jnp.dtype:
 
 
 def _key(seed: Any, episode: Any, which: int) -> jax.Array:
-    own = jax.random.fold_in(jax.random.key(seed), OWN_STREAM)
-    return jax.random.fold_in(jax.random.fold_in(own, episode), which)
+    """Fold the words of a stream into a key, one by one: in a loop, which is compiled once."""
+    words = jnp.stack([jnp.asarray(it).astype(jnp.uint32) for it in (OWN_STREAM, episode, which)])
+    first = jax.random.key(seed)
+    return jax.lax.fori_loop(0, 3, lambda i, key: jax.random.fold_in(key, words[i]), first)
 
 
 def _lowest(diagonal: Row, offdiagonal: Row, count: Scalar, spread: Scalar) -> Scalar:

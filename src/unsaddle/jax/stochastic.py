@@ -5,7 +5,6 @@ before: to query the same sample at another point is to use the same key.
 """
 
 from collections.abc import Callable
-from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple, Unpack
 
@@ -18,6 +17,7 @@ from unsaddle.core.evidence import Claim
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.phases import CERTIFIED, EXACT, START, UNCERTIFIED, PhaseName
 from unsaddle.jax import inputs
+from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import BATCHES, LARGEST, Tree
 from unsaddle.jax.loop import Carry, Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
@@ -104,7 +104,7 @@ def _request(method: str, n: int, words: dict[str, Any], rows: int) -> Request:
     return Request(method, parameters, float(words["tol"]), beyond, times, many)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@compiled(static=3)
 def _solve(
     fun: Callable[..., Any], request: Request, drawer: Any, x0: Tree, data: Any, seed: Any,
     limit: Any,

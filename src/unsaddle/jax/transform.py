@@ -11,8 +11,9 @@ from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.phases import VALUE
 from unsaddle.jax.inputs import Tree, tree
-from unsaddle.jax.loop import Phases, Run, cast, first_state, look_up, loop, received, rest
+from unsaddle.jax.loop import Phases, Run, cast, due, first_state, look_up, loop, received, rest
 from unsaddle.jax.ops import ops
+from unsaddle.jax.packing import pack
 
 Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
 
@@ -101,13 +102,14 @@ def advance(
     known, slope, finite = received(phases, state._replace(x=params), known, gradient)
     told = now._replace(due=jnp.where(finite, look_up(run.takes, state.phase), 0))
     told = cast(told._replace(value=known, gradient=slope), now)
-    return jax.lax.while_loop(lambda now: now.due > 0, run.moved, told).state, finite
+    moved = jax.lax.while_loop(lambda now: due(now) > 0, run.moved, pack(told))
+    return moved.unpack().state, finite
 
 
 def towards(phases: Phases, p: Parameters, state: State, params: Tree, finite: Any) -> Tree:
     """Give what leads from the parameters to the next point; zero after what was not finite."""
     return jax.tree.map(
         lambda new, old: jnp.where(finite, new - old, 0).astype(old.dtype),
-        Run(phases, p).point(state),
+        Run(phases, p).point(pack(rest(state))),
         params,
     )

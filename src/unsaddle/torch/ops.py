@@ -48,6 +48,9 @@ class TorchOps(EagerOps):
         if self.size(x) <= TUNING.joined:
             one = _joined(x)
             return float(torch.dot(one, one if y is x else _joined(y)))
+        if y is x:
+            norms = torch._foreach_norm([*map(_fine, x)])
+            return float(torch.stack(norms).double().square().sum())
         parts = [torch.dot(_flat(u), _flat(v)) for u, v in zip(x, y, strict=True)]
         return float(torch.stack(parts).double().sum())
 

@@ -326,8 +326,12 @@ class SessionOptimizer(torch.optim.Optimizer):
     def _moving(self) -> Vector:
         """Give the parameters that have gradients, or had some before."""
         known = () if self._session is None else self._session.known
-        params = [p for p in self.all_parameters() if p.requires_grad]
-        return [p for p in params if p.grad is not None or p in known]
+        return [
+            p
+            for group in self.param_groups
+            for p in group["params"]
+            if p.requires_grad and (p.grad is not None or p in known)
+        ]
 
     def _begin(self, moving: Vector) -> ParameterSession:
         """Begin at the iterate, with these parameters."""

@@ -4,6 +4,7 @@ The methods need l and rho, which these problems do not have everywhere: they ar
 path of ``auto``, whose run needs neither, and doubled.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,15 @@ SAFETY = 2.0  # by which measured constants are multiplied
 COLOURS = (draw.COLOURS["theirs"], draw.COLOURS["ours"], draw.PALETTE[2])
 
 
-def _hessian(gradient: Any, x: np.ndarray) -> np.ndarray:
-    """Differentiate a polynomial gradient, exactly but for rounding, by complex steps."""
+def _along(gradient: Any, x: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Differentiate a polynomial gradient along d, exactly but for rounding, by a complex step."""
     step = 1e-30
-    return np.array([gradient(x + 1j * step * e).imag / step for e in np.eye(x.size)])
+    return gradient(x + 1j * step * d).imag / step
+
+
+def _hessian(gradient: Any, x: np.ndarray) -> np.ndarray:
+    """Differentiate a polynomial gradient along every axis."""
+    return np.array([_along(gradient, x, e) for e in np.eye(x.size)])
 
 
 def _problem(name: str, saddle: np.ndarray, value: Any, gradient: Any) -> Landscape:
@@ -95,7 +101,7 @@ def _measured(f: Landscape, name: str, way: str, seed: int) -> tuple[Any, ...]:
              "tol": gamma**2 / f.hessian_lipschitz,
              "decrease_available": float(f.value(f.saddles[0]))}  # fmt: skip
     starts = range(seed, seed + (1 if way == PRINTED else SEEDS))  # the windows are long
-    product = lambda x, d: f.hessian(x) @ d  # noqa: E731
+    product = partial(_along, f.gradient)
     ends = [exits.run(way, name, f, given, each, LIMIT, product) for each in starts]
     true = [np.linalg.eigvalsh(f.hessian(end.x))[0] >= -gamma for end in ends]
     left = np.mean([f.value(end.x) for end in ends]) / f.value(f.saddles[0])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import linregress, t
 
-from unsaddle import landscapes
+from unsaddle import landscapes, style
 from unsaddle.methods.table import METHODS, STOCHASTIC, Method
 from unsaddle.paper import draw
 from unsaddle.paper.claims import TEXT, Measured, known
@@ -245,7 +245,7 @@ def _picture(rows: list[Row]) -> Any:
     most = {row.method: row.largest for row in sorted(own, key=lambda row: row.largest)}
     names = sorted(most, key=lambda name: -most[name])
     looks = {
-        PRINTED: (draw.COLOURS["theirs"], "o", "white"),
+        PRINTED: (draw.COLOURS["theirs"], "o", style.GROUND),
         EXITS: (draw.COLOURS["ours"], "o", None),
         EXACT: (draw.PALETTE[2], "D", None),
     }
@@ -264,10 +264,10 @@ def _picture(rows: list[Row]) -> Any:
                          markersize=size - 1, **look)  # fmt: skip
     for height, name in enumerate(names):
         pair = [row.largest for row in own if row.method == name]
-        axes[0].plot([min(pair), max(pair)], [height, height], color="#bbbbbb", zorder=0)
+        axes[0].plot([min(pair), max(pair)], [height, height], color=style.FAINT, zorder=0)
         bound = of_one_saddle(METHODS[name].rate)
         if bound is not None:
-            axes[1].plot([bound], [height], "|", color="#222222", markersize=15,
+            axes[1].plot([bound], [height], "|", color=style.INK, markersize=15,
                          label="what the proven rate leaves for one saddle")  # fmt: skip
     axes[0].set(xscale="log", xlabel=f"gradients and products, n = {SIZES[-1]:,}")
     axes[1].set(xlabel=r"growth: power of $1/\gamma$", xlim=(-0.1, 1.25))
