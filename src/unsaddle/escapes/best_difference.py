@@ -83,7 +83,7 @@ def measured(
     noisy, sure = again | (explains <= TUNING.visible * known), last <= TUNING.visible * known
     rises = ops.where(first | noisy, False, last < inf)
     bends = (rises & (sure | (probe.held > 0))) | ops.where(first | noisy, False, longest)
-    noise = ops.where(again & ops.where(sure, False, True), last, known)
+    noise = ops.where(again, ops.maximum(known, last), known)
     rho = ops.where(even * r > TUNING.visible * noise, 2 * even / r, 0.0)
     curvature, given = ops.norm(bend), p.escape.curvature_tol > 0
     gamma = target(ops, p, curvature, rho, 0.0)

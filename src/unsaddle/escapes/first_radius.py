@@ -19,7 +19,7 @@ class Tuning(NamedTuple):
     widest: float = 1.0  # of max(|x|, 1), above 0: no noise that is worth it lets r become longer
     emerge: float = 256.0  # per attempt, above 1: r until curvature stands out; few gradients
     clear: float = 32.0  # noises, above 4: a change of the gradient that shows curvature to 3 %
-    quiet: float = 8.0  # s/gamma, above 4: r at which noise is half of what gamma lets pass
+    quiet: float = 8.0  # errors, above 4: a gamma as large is shown though noise was underestimated
     longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
     worth: float = 1.5  # (1, longer): a radius that is not so much longer is not tried
 

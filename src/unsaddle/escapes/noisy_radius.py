@@ -57,7 +57,7 @@ def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     longest = longer <= TUNING.worth * r
     wide = measured(ops, p, e, over_r, ops.norm(even) / (2 * r), longest)
     found = best(ops, e, wide)
-    hidden = ops.where(wide.bends | longest, False, 4 * found.error > wide.enough)
+    hidden = ops.where(wide.bends | longest, False, TUNING.quiet * found.error > wide.enough)
     radius = ops.where((probe.stage == 0) | hidden, longer, 0.0)
     resolution = e.resolution._replace(asked=wide.gamma, smoothness=ops.norm(over_r))
     turns = ops.where(radius > 0, False, wide.bends)
