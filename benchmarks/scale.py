@@ -38,7 +38,8 @@ at 0 to the certificate. *Dense*: `certify` on a quadratic whose curvatures are 
 (0, 1], at gamma = 1e-3.
 
 Memory is in vectors of n numbers, above x0 and the function's own buffer, at the peak.
-`max_memory` is in bytes.
+`max_memory` is in bytes. The least that a run can do with is fifteen vectors: below it the call is
+an error that says so.
 
 | what | n | numbers | max_memory | outcome | gradients | certificate | vectors | GiB | s |
 |---|---|---|---|---|---|---|---|---|---|

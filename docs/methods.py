@@ -1,8 +1,11 @@
 """Write methods.md from the table of methods and the docstrings: ``python docs/methods.py``."""
 
+import ast
 import inspect
+import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -39,14 +42,40 @@ FIELDS = {
     "rate": "proven rate",
     "source": "source",
 }
+ONE_BY_ONE = """
+## One by one
+
+Where the paper, or another source, prints an algorithm, its transcription stands here with the
+printed line numbers; the tests compare the queries of the method with it, one by one. The other
+methods are the phases of their two parts, below. A hyperparameter is set by its name, as in
+`minimize(..., step=0.1)`.
+
+![Thirteen methods on the quartic landscape, each with the gradients it took](pictures/methods.png)
+
+The picture is on the quartic landscape of the paper's figure 1, with tol = {tol} and, where they
+are needed, the landscape's own constants. Gradients include those of the certificate.
+"""
+PRINTED = {  # method -> transcriptions in tests/paper
+    "pgd+nc": ("algorithm5.py::pgd_nc", "algorithm1.py::nc_finding"),
+    "ancgd": ("algorithm2.py::ancgd", "algorithm6.py::nce"),
+    "neon2": ("neon2_det.py::neon2_det",),
+    "sgd+nc": ("algorithm8.py::sgd_nc", "algorithm3.py::snc_finding"),
+    "sharp-sgd": ("sharp_sgd.py::sharp_sgd",),
+    "neon2-online": ("neon2_online.py::neon2_online",),
+    "spider+": ("spider_sfo_plus.py::spider_sfo_plus",),
+}
+TRANSCRIPTIONS = PAGE.parents[1] / "tests" / "paper"
+COST = json.loads((PAGE.parent / "pictures" / "methods.json").read_text(encoding="utf-8"))
 NEEDS = {0: "", VALUE: "value", GRADIENT: "gradient", BOTH: "value, gradient"}
 
 
 def page() -> str:
     """Give the whole page."""
     return (
-        HEAD + table(METHODS) + FOOT + "\n" + table(STOCHASTIC) + "\n" + "\n".join(parts()) + "\n"
-    )
+        HEAD + table(METHODS) + FOOT + "\n" + table(STOCHASTIC)
+        + ONE_BY_ONE.format(tol=COST["tol"]) + "\n" + "\n".join(each_method()) + "\n"
+        + "\n".join(parts()) + "\n"
+    )  # fmt: skip
 
 
 def table(methods: dict[str, Any]) -> str:
@@ -54,6 +83,49 @@ def table(methods: dict[str, Any]) -> str:
     rows = [["method", *FIELDS.values()], ["---"] * (len(FIELDS) + 1)]
     rows += [[f"`{name}`", *(getattr(it, f) for f in FIELDS)] for name, it in methods.items()]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def each_method() -> Iterator[str]:
+    """Give a section for each method: parts, needs, cost, settings, and what was printed of it."""
+    for name, method in (METHODS | STOCHASTIC).items():
+        yield f"### Method {name}\n"
+        homes = [
+            module(part).__name__.rsplit(".", 1)[1] for part in (method.descent, method.escape)
+        ]
+        links = [f"[{home.replace('_', ' ')}](#{home.replace('_', '-')})" for home in homes]
+        both = " and ".join(dict.fromkeys(links))
+        yield f"{method.parts[:1].upper()}{method.parts[1:]}: {both}.\n"
+        needs = ", ".join(f"`{word}`" for word in method.constants) or "nothing but the function"
+        taken = COST["gradients"].get(name)
+        yield f"* Source: {method.source}."
+        yield f"* Needs: {needs}; asks for: {method.oracle}."
+        seen = f" In the picture: {taken:,} gradients." if taken else ""
+        yield f"* Proven rate: {method.rate}.{seen}"
+        own = {
+            word: None for part in (method.descent, method.escape) for word in part.settings._fields
+        }
+        names = ", ".join(f"`{word}`" for word in own) or "none"
+        yield f"* Hyperparameters: {names} ([what they are](reference.md#hyperparameters)).\n"
+        for place in PRINTED.get(name, ()):
+            yield f"As printed, `tests/paper/{place}`:\n\n```text\n{transcribed(place)}\n```\n"
+
+
+def transcribed(place: str) -> str:
+    """Give the body of a transcription, without the machinery that lets it ask for gradients."""
+    file, _, name = place.partition("::")
+    text = (TRANSCRIPTIONS / file).read_text(encoding="utf-8")
+    (function,) = [it for it in ast.parse(text).body if getattr(it, "name", "") == name]
+    first, last = function.body[0].end_lineno, function.end_lineno  # type: ignore[attr-defined]
+    body = textwrap.dedent("\n".join(text.splitlines()[first:last]))
+    given = ", ".join(argument.arg for argument in function.args.args)  # type: ignore[attr-defined]
+    plain_ = re.sub(r"\(yield from ((?:[^()]|\([^()]*\))*)\)", r"\1", body).replace(
+        "yield from ", ""
+    )
+    return (
+        textwrap.fill(f"def {name}({given}):", 96, subsequent_indent="        ")
+        + "\n"
+        + (textwrap.indent(plain_.strip(), "    "))
+    )
 
 
 def parts() -> Iterator[str]:

@@ -8,24 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import unsaddle
+import unsaddle.ase
 import unsaddle.jax
 import unsaddle.optax
 import unsaddle.torch
+from unsaddle.core.events import Event
+from unsaddle.core.kernel import Parameters
+from unsaddle.jax.solution import Solution
 from unsaddle.methods.constants import DEFAULTS, Constants, SampledConstants
 from unsaddle.methods.table import METHODS, STOCHASTIC
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Reference
 
-Arguments and what comes back, for NumPy, torch, JAX and optax, and every hyperparameter by name.
-This page is written from the docstrings by `python docs/reference.py`. Words are explained in the
-[glossary](glossary.md), which also lists the outcomes and the phases of a history; reasons are in
-[Design](design.md).
+Arguments and what comes back, for NumPy, torch, JAX, optax and ASE, and every hyperparameter by
+name. This page is written from the docstrings by `python docs/reference.py`. Words are explained in
+the [glossary](glossary.md), which also lists the outcomes and the phases of a history; reasons are
+in [Design](design.md).
 """
 CALLED: dict[str, Callable[..., Any]] = {
     **{f"unsaddle.{name}": getattr(unsaddle, name) for name in (
         "minimize", "certify", "find_negative_curvature", "minimize_stochastic", "scipy_method",
-        "save", "load",
+        "save", "load", "plot",
     )},
     **{f"unsaddle.torch.{name}": getattr(unsaddle.torch, name) for name in (
         "Escape", "ANCGD", "SGDNC", "certify",
@@ -35,6 +39,9 @@ CALLED: dict[str, Callable[..., Any]] = {
     )},
     **{f"unsaddle.optax.{name}": getattr(unsaddle.optax, name) for name in (
         "method", "sampled", "escape", "iterate", "outcome", "sample",
+    )},
+    **{f"unsaddle.ase.{name}": getattr(unsaddle.ase, name) for name in (
+        "Minimum", "Escape", "certify",
     )},
 }  # fmt: skip
 LIKE = {
@@ -49,7 +56,24 @@ WORDS = SampledConstants.__annotations__
 RESULTS = {
     "unsaddle.Certificate": unsaddle.Certificate,
     "result.history": unsaddle.numpy.loop.History,
+    "result.history.events": Event,
     "result.best": unsaddle.numpy.oracle.Best,
+    "result.parameters": Parameters,
+    "unsaddle.jax.Solution": Solution,
+    "unsaddle.ase.Options": unsaddle.ase.Options,
+    "unsaddle.ase.Words": unsaddle.ase.Words,
+    "unsaddle.ase.VibrationCertificate": unsaddle.ase.VibrationCertificate,
+}
+MORE = {
+    "result.history": (
+        "What each name of a phase means, and what it asks for, is in the table of "
+        "[phases](glossary.md#phases). A name that begins with `proof` is of the proof behind a "
+        "method's own test."
+    ),
+    "result.parameters": (
+        "Those of `descent` and `escape` are the [hyperparameters](#hyperparameters) of the "
+        "method, as theory or you have set them."
+    ),
 }
 
 
@@ -72,7 +96,7 @@ def arguments(text: str) -> dict[str, str]:
 
 def shown(default: Any) -> str:
     """Write a default, if there is one to write."""
-    if default in (inspect.Parameter.empty, None):
+    if default in (inspect.Parameter.empty, None) or " object at " in repr(default):
         return ""
     return f"`{default!r}`" if default == default else "required"
 
@@ -129,6 +153,7 @@ def results() -> Iterator[str]:
     for name, form in RESULTS.items():
         yield f"\n## {name}\n\n{joined(form.__doc__ or '')}\n\n| field | |\n|---|---|\n"
         yield from (f"| `{word}` | {words} |\n" for word, words in fields(form))
+        yield f"\n{MORE[name]}\n" if name in MORE else ""
 
 
 def hyperparameters() -> Iterator[str]:

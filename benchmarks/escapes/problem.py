@@ -1,25 +1,29 @@
 """What the examples share: a loss at a saddle, and where the optimisers that start there end."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle import style
+
 Array = np.ndarray
 WORDS = {True: "minimum", False: "saddle", None: "not certified"}
-STYLES: dict[str, dict[str, Any]] = {
-    "SGD": {"color": "#bbbbbb", "linewidth": 6},
-    "Adam": {"color": "#56b4e9", "linewidth": 3.5},
-    "LBFGS": {"color": "black", "linewidth": 1, "linestyle": "--"},
-    "Escape(Adam)": {"color": "#d55e00", "linewidth": 2},
-    "ANCGD": {"color": "#009e73", "linewidth": 2},
-    "psd-optimizer PSD": {"color": "#cc79a7", "linewidth": 1.5},
-    "psd-optimizer PerturbedAdam": {"color": "#7b4fa0", "linewidth": 1.5, "linestyle": ":"},
-    "pytorch-minimize bfgs": {"color": "#e6ab02", "marker": "x", "markersize": 9},
-    "pytorch-minimize newton-cg": {"color": "#a6761d", "marker": "+", "markersize": 11},
-    "pytorch-minimize newton-exact": {"color": "#666666", "marker": "1", "markersize": 12},
-    "pytorch-minimize trust-exact": {"color": "#0072b2", "marker": "s", "markersize": 5},
-}  # a marker is where it takes itself to have arrived
+PLAIN, OTHERS = {"color": style.THEIRS, "linewidth": 1.6}, {"color": style.SOFT, "linewidth": 1.0}
+STYLES: dict[str, dict[str, Any]] = {  # unsaddle is blue, what everybody has orange, others grey
+    "SGD": {**PLAIN, "linewidth": 5, "alpha": 0.4},
+    "Adam": PLAIN,
+    "LBFGS": {**PLAIN, "linestyle": "--"},
+    "Escape(Adam)": {"color": style.OURS, "linewidth": 2.6},
+    "ANCGD": {"color": style.SECOND, "linewidth": 2},
+    "psd-optimizer PSD": OTHERS,
+    "psd-optimizer PerturbedAdam": {**OTHERS, "linestyle": ":"},
+    "pytorch-minimize bfgs": {**OTHERS, "marker": "x", "markersize": 7},
+    "pytorch-minimize newton-cg": {**OTHERS, "marker": "+", "markersize": 9},
+    "pytorch-minimize newton-exact": {**OTHERS, "marker": "1", "markersize": 10},
+    "pytorch-minimize trust-exact": {**OTHERS, "marker": "s", "markersize": 5},
+}  # a marker is where its own test says that it is done
 LIKE = {"optax sgd": "SGD", "optax adam": "Adam", "escape(adam)": "Escape(Adam)", "ancgd": "ANCGD"}
 
 
@@ -68,26 +72,24 @@ def table(courses: Courses) -> str:
 
 def picture(courses: Courses, path: str) -> None:
     """Draw the lowest losses over the gradients, with the jumps of Escape marked."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, len(courses), figsize=(4.4 * len(courses), 4.3))
+    figure, axes = style.begin().subplots(1, len(courses), figsize=(9.6, 3.9), layout="constrained")
     for axis, (problem, each) in zip(axes, courses.items(), strict=True):
         for runner, course in each.items():
-            style = {"linewidth": 1.2, "markevery": [-1], **STYLES[LIKE.get(runner, runner)]}
+            look = {"markevery": [-1], **STYLES[LIKE.get(runner, runner)]}
             lowest = np.minimum.accumulate(course.losses)  # without probes and trials of a jump
-            axis.plot(range(1, len(lowest) + 1), lowest, label=runner, **style)
+            axis.plot(range(1, len(lowest) + 1), lowest, label=runner, **look)
             heights = [lowest[at - 1] for at in course.jumps]
-            mark = {"color": style["color"], "edgecolor": "black", "marker": "v", "zorder": 9}
-            axis.scatter(course.jumps, heights, s=70, **mark)
-        axis.scatter([], [], color="white", edgecolor="black", marker="v", s=70, label="jump")
+            mark = {"color": look["color"], "edgecolor": style.INK, "marker": "v", "zorder": 9}
+            axis.scatter(course.jumps, heights, s=50, **mark)
+        axis.scatter([], [], color=style.GROUND, edgecolor=style.INK, marker="v", label="jump")
         axis.set(title=problem, xlabel="gradients", xscale="log")
         axis.margins(y=0.1)
     axes[0].set_ylabel("lowest loss so far")
+    ends = [course.holds is True for each in courses.values() for runner, course in each.items()
+            if LIKE.get(runner, runner) == "Escape(Adam)"]  # fmt: skip
+    style.headline(
+        figure, f"Escape around Adam leaves {sum(ends)} of {len(ends)} saddles; Adam stays"
+    )
     names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="lower center", ncols=4, fontsize=9)
-    figure.tight_layout(rect=(0, 0.07 * -(-len(names[0]) // 4), 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    figure.legend(*names, loc="outside lower center", ncols=4)
+    style.save(figure, Path(path))

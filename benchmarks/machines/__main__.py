@@ -9,9 +9,12 @@ Processes talk over loopback. Time wants an idle machine; the rest does not depe
 
 import argparse
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "machines.json", ROOT / "docs" / "machines.md"
 RANKS = {"traffic": (2,), "memory": (1, 2, 4, 8), "links": (2, 4, 8), "pace": (2,)}
-PATIENCE = 600  # seconds of one measurement
+PATIENCE = 1200  # seconds of one measurement
 SIZES, MANY = (9, 10, 11, 12), (2, 3, 4)  # powers of ten: parameters, and ranks, of the model
 FSDP = 3 * 4  # bytes per parameter and query: gathered twice, its gradient scattered once
 
@@ -28,12 +31,21 @@ def measured(task: str, ranks: int) -> Any:
     """Give what so many ranks have found."""
     words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     words += ["-m", "benchmarks.machines.measure", task]
-    ran = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
-    )
+    with subprocess.Popen(
+        [sys.executable, *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as ran:
+        try:
+            told, _ = ran.communicate(timeout=PATIENCE)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(ran.pid, signal.SIGKILL)  # its ranks too
     if ran.returncode:
-        raise SystemExit(ran.stderr)
-    return json.loads(ran.stdout.splitlines()[-1])
+        raise SystemExit(f"{task} on {ranks} ranks ended with exit code {ran.returncode}")
+    return json.loads(told.splitlines()[-1])
 
 
 def sent_table(found: dict[str, Any]) -> str:
@@ -107,29 +119,38 @@ def model_table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def pace_line(found: dict[str, Any]) -> str:
+def pace_table(found: dict[str, Any]) -> str:
     """How long a step is beside that of the optimiser inside."""
-    own = found["2"]
-    return (
-        f"A step of `Escape(Adam)` on two processes takes {own['copies']:.2f} times that of `Adam` "
-        f"under `DistributedDataParallel`, and {own['parts']:.2f} times under FSDP2 (four layers "
-        "of 512 by 512, 64 samples on each rank, the median of turns in one run)."
-    )
+    lines = [
+        "| Escape(Adam) over Adam | samples on each rank | time | processor time |",
+        "|---|---|---|---|",
+    ]
+    words = {"copies": "`DistributedDataParallel`", "parts": "FSDP2"}
+    lines += [
+        f"| {words[kind]} | {batch} | {own['seconds']:.2f} | {own['busy']:.2f} |"
+        for kind, each in found["2"].items()
+        for batch, own in each.items()
+    ]
+    return "\n".join(lines)
 
 
-def write_page(found: dict[str, Any]) -> None:
-    """Put each table between its two comments."""
-    parts = {
+def tables(found: dict[str, Any]) -> dict[str, str]:
+    """Give the tables of the page, by what stands in the comments around them."""
+    return {
         "traffic": sent_table(found["traffic"]),
         "memory": memory_table(found["memory"]),
         "links": links_table(found["links"]),
         "model": model_table(found),
-        "pace": pace_line(found["pace"]),
+        "pace": pace_table(found["pace"]),
     }
+
+
+def write_page(found: dict[str, Any]) -> None:
+    """Put each table between its two comments."""
     text = PAGE.read_text()
-    for name, table in parts.items():
-        own = re.compile(rf"(<!-- {name}:.*?-->\n).*?(\n<!-- end -->)", re.S)
-        text, times = own.subn(lambda m, table=table: m[1] + table + m[2], text)
+    for name, table in tables(found).items():
+        own = re.compile(rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- end -->)", re.S)
+        text, times = own.subn(lambda m, table=table: f"{m[1]}{table}\n{m[2]}", text)
         assert times == 1, name
     PAGE.write_text(text)
 
@@ -140,12 +161,12 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", choices=[*RANKS, []], help="all if none is named")
     parser.add_argument("--page", action="store_true", help="write the tables and measure nothing")
     given = parser.parse_args()
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for task in () if given.page else given.tasks or RANKS:
-        found[task] = {str(ranks): measured(task, ranks) for ranks in RANKS[task]}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        own = {str(ranks): measured(task, ranks) for ranks in RANKS[task]}
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps({**known, task: own}, indent=1) + "\n")
     if given.page:
-        write_page(found)
+        write_page(json.loads(RESULTS.read_text()))
 
 
 if __name__ == "__main__":

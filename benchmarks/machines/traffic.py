@@ -1,6 +1,7 @@
 """Count what a run sends: every collective of torch.distributed between two calls of a closure."""
 
 from collections import Counter
+from itertools import groupby, takewhile
 from typing import Any
 
 import torch
@@ -10,8 +11,13 @@ from torch.utils._pytree import tree_leaves
 from benchmarks.machines.problem import TO_END, Net, lbfgs, makers, spread
 from unsaddle.core.phases import BEGIN
 
-FEW = 60  # queries of a method that takes thousands to its end
+FEW, MOST = 60, 250  # queries of a method that takes thousands to its end, and of any other
+COPIED = ("auto", "pgd+nc")  # of which it is seen that copies send the same
 SETS = ("c10d", "_c10d_functional")  # of operations that talk to other ranks
+
+
+class EnoughError(Exception):
+    """A run has been watched for long enough."""
 
 
 class Sent(TorchDispatchMode):
@@ -36,15 +42,22 @@ def queries(name: str, sharded: bool) -> list[dict[str, Any]]:
     """Run a method, and give kind, calls and bytes of each of its queries."""
     net = spread(Net()) if sharded else Net()
     opt, rows, last = makers()[name](net.parameters()), list[dict[str, Any]](), ""
+    limit = MOST if name in TO_END else FEW
     same = torch.ones(1, dtype=torch.float64)  # all ranks have the same gradients
 
     with Sent() as sent:
 
+        def note() -> None:
+            if last:
+                sums = {"calls": len(sent.bytes), "bytes": sum(sent.bytes)}
+                rows.append({"kind": last, "over": True, **sums})
+            sent.bytes.clear()
+
         def closure() -> Any:
             nonlocal last
-            if last:
-                rows.append({"kind": last, "calls": len(sent.bytes), "bytes": sum(sent.bytes)})
-            sent.bytes.clear()
+            note()
+            if opt.queries >= limit:
+                raise EnoughError
             query = opt._query
             last = "search" if query is not None and query.phase >= BEGIN else "descent"
             sent.ours = False
@@ -54,8 +67,13 @@ def queries(name: str, sharded: bool) -> list[dict[str, Any]]:
             sent.ours = True
             return loss
 
-        while opt.certificate is None and opt.queries < TO_END.get(name, FEW):
-            opt.step(closure)
+        try:
+            while opt.certificate is None:
+                opt.step(closure)
+            note()
+        except EnoughError:
+            for row in takewhile(lambda row: row["kind"] == "search", reversed(rows)):
+                row["over"] = False
     return rows
 
 
@@ -68,11 +86,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             calls = Counter(row["calls"] for row in own).most_common(1)[0][0]
             sizes = [row["bytes"] for row in own if row["calls"] == calls]
             found[kind] = {"calls": calls, "least": min(sizes), "most": max(sizes)}
-    last = [*rows]
-    while last and last[-1]["kind"] == "descent":
-        last.pop()
-    begin = max((i for i, row in enumerate(last) if row["kind"] == "descent"), default=-1)
-    whole = last[begin + 1 :]
+    blocks = [[*own] for kind, own in groupby(rows, lambda row: (row["kind"], row["over"]))
+              if kind == ("search", True)]  # fmt: skip
+    whole = blocks[-1] if blocks else []
     if whole:
         sums = {key: sum(row[key] for row in whole) for key in ("calls", "bytes")}
         found["whole"] = {"queries": len(whole), **sums}
@@ -80,10 +96,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def traffic(names: list[str] | None = None) -> dict[str, Any]:
-    """Give what every method sends, with copies on every rank and with parts."""
-    kinds = {"parts": True, "copies": False}
-    takes = {name for name in makers() if makers()[name] is not lbfgs}
+    """Give what methods send where every rank has a part, and what two of them do with copies."""
+    every = names or [name for name, make in makers().items() if make is not lbfgs]
     return {
-        kind: {name: summary(queries(name, sharded)) for name in names or sorted(takes)}
-        for kind, sharded in kinds.items()
+        "parts": {name: summary(queries(name, sharded=True)) for name in every},
+        "copies": {name: summary(queries(name, sharded=False)) for name in COPIED},
     }

@@ -31,6 +31,14 @@ SECONDS = 5.0  # of the processor, of one run
 HARD = ("CURLY10", "SCURLY10", "NONMSQRT", "DIXON3DQ", "SBRYBND")
 SAMPLE = ("ARWHEAD", "BROYDN7D", "COSINE", "CRAGGLVY", "DIXMAANA1", "DIXMAANI1", "DIXMAANJ",
           "DQRTIC", "ENGVAL1", "FLETCHCR", "FREUROTH", "NONDIA", "TRIDIA", "WOODS")  # fmt: skip
+ABOUT = """## Tier 1, larger
+
+A sample of the problems with 200 < n <= 10,000, by `python -m benchmarks.tiers.large`: gradients to
+tol, or how a run ended and the norm of its gradient there. TIME is the limit on the time of one
+run, 1 to 1.5 s of the processor, on a machine that others kept busy: who is stopped by it might
+have arrived. The second table has problems where nobody is known to arrive within 20,000 gradients.
+No exact Hessian has room here: certificates are not checked. The whole of tier 1 up to 10,000
+variables was not run."""
 RIVALS = ("L-BFGS-B", MEMORY, "CG", "Newton-CG")
 
 
@@ -112,6 +120,29 @@ def theirs(problem: Problem, method: str, seconds: float) -> Run:
     norm = float(np.linalg.norm(problem.gradient(x))) if x.size else math.nan
     first = oracle.first
     return Run(problem.name, problem.n, method, outcome, norm, first, oracle.gradients, None, spent)
+
+
+def tell(file: Path) -> str:
+    """Tell of the runs there are: gradients to tol, or how a run ended that did not get there."""
+    runs = [Run(*json.loads(line)) for line in file.read_text().splitlines()]
+    last = {(run.problem, run.method): run for run in runs}
+    head = ["problem", "n", "auto", "to its certificate", *RIVALS]
+    parts = [ABOUT, ""]
+    for names in ([n for n in dict.fromkeys(r.problem for r in runs) if n not in HARD], HARD):
+        body = []
+        for name in names:
+            own = last.get((name, "auto"))
+            if own is not None:
+                others = [_cell(last.get((name, m))) for m in RIVALS]
+                proved = own.gradients if own.outcome == "CERTIFIED" else own.outcome
+                body.append([name, own.n, _cell(own), proved, *others])
+        lines = [head, ["---"] * len(head), *body]
+        parts += ["\n".join(f"| {' | '.join(map(str, line))} |" for line in lines), ""]
+    return "\n".join(parts)
+
+
+def _cell(run: Run | None) -> str:
+    return "-" if run is None else str(run.before or f"{run.outcome}, {run.norm:.0e}")
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
 
+from . import large
 from .contest import LIMIT, OURS, PEERS, SHORT, TOL, Row
 from .cutest import SLOW
 from .draw import curves, profile
@@ -40,6 +41,8 @@ def write(results: Path, output: Path) -> None:
         if file.exists():
             tiers[tier] = load(file)
             page.append(tell(tiers[tier], pictures))
+    if (larger := results / "tier1-large.jsonl").exists():
+        page.append(large.tell(larger))
     output.write_text("\n".join([*page, certificates(tiers)]))
 
 

@@ -35,8 +35,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load ``torch``, ``jax``, ``optax`` and ``plot`` of the package when they are first used."""
-    if name in ("torch", "jax", "optax"):
+    """Load ``torch``, ``jax``, ``optax``, ``ase`` and ``plot`` when they are first used."""
+    if name in ("torch", "jax", "optax", "ase"):
         return importlib.import_module(f"unsaddle.{name}")
     if name == "plot":
         return importlib.import_module("unsaddle.numpy.plot").plot

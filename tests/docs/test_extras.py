@@ -27,6 +27,11 @@ def test_a_missing_extra_says_what_to_type(module, extra):
     assert f"pip install 'unsaddle[{extra}]'" in done.stderr
 
 
+def test_missing_ase_says_what_to_type():
+    done = python("import sys; sys.modules['ase'] = None\nimport unsaddle\nunsaddle.ase.Minimum")
+    assert "unsaddle.ase needs ASE: pip install 'unsaddle[ase]'" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_front_end_is_loaded_when_it_is_first_used():
     done = python(f"{WITHOUT}\nimport unsaddle\nprint(unsaddle.torch)")

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from benchmarks.tiers import products
 from benchmarks.tiers.contest import OURS, PEERS, RIVALS, TOL, own, peer
 from benchmarks.tiers.judge import Banded, fewest, spectrum
 from benchmarks.tiers.oracle import Oracle, Problem, SpentError
 from benchmarks.tiers.problems import FAMILIES, cluster, complex_step, escape, phase_retrieval
+from tests.docs.test_docs import ROOT, table
 
 PROBLEMS = escape()
 each = pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
@@ -128,3 +130,8 @@ def test_ours_end_certified_and_truly_so(problem: Problem, method: str) -> None:
         assert row.outcome == "CERTIFIED"
         assert row.norm <= TOL
         assert row.lowest >= -row.gamma
+
+
+def test_the_page_has_the_table_of_products_that_was_measured() -> None:
+    shown = table(ROOT / "docs" / "products.md", "tier | front end")
+    assert shown == products.table(products.kept())

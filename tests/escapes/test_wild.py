@@ -139,3 +139,10 @@ def test_units_far_from_one_are_survived_and_not_claimed_on(method: str, kind: s
             result = minimize(fun, x0, jac=jac, method=method, tol=tol, max_gradients=300, **known)
             at_saddle = abs(result.x[0]) < units / 2
             assert not (result.success and at_saddle and result.certificate.curvature_tol < steep)
+
+
+def test_nothing_is_certified_with_an_infinite_gamma():
+    """|x|_1 falls to 1e-168, where no difference of gradients shows anything finite."""
+    result = minimize(lambda x: float(abs(x).sum()), np.linspace(1, 2, 5), jac=np.sign)
+    assert result.certificate.holds is None
+    assert not result.success

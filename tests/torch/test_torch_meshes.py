@@ -1,5 +1,6 @@
 """Sharded parameters: the same run whatever the mesh, and checkpoints that another mesh loads."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -8,10 +9,16 @@ torch = pytest.importorskip("torch")
 if not torch.distributed.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
+from benchmarks.machines.__main__ import RESULTS  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
 from tests.torch.test_torch_ranks import as_one  # noqa: E402
 
-ONE, TWO, FEWER, MORE = "sharded_some:1", "sharded_some,memory,saves:2", "loads:1", "loads:3"
+ONE, TWO, FEWER, MORE = (
+    "sharded_some:1",
+    "sharded_some,memory,saves,traffic_some:2",
+    "loads:1",
+    "loads:3",
+)
 LINEAR = "memory,tensor_parallel:1", "tensor_parallel:2"
 
 
@@ -74,6 +81,38 @@ def test_a_checkpoint_goes_on_to_the_same_end_on_fewer_and_on_more_ranks(found):
 def test_memory_falls_with_the_number_of_ranks(found):
     alone = found[LINEAR[0]][0]["memory"]
     assert [each["memory"] for each in found[TWO]] == [alone // 2] * 2
+
+
+def as_on_the_page(sent):
+    """What is sent at most queries, and in a search of as many queries, is what the page says."""
+    page = json.loads(RESULTS.read_text())["traffic"]["2"]
+    for kind, methods in sent.items():
+        for name, own in methods.items():
+            there = page[kind][name]
+            for which in ("descent", "search"):
+                assert (which in own) == (which in there)
+                for key in ("calls", "least") if which in own else ():
+                    assert own[which][key] == there[which][key], name
+            if "whole" in own and own["whole"]["queries"] == there["whole"]["queries"]:
+                assert own["whole"] == there["whole"], name
+
+
+@pytest.mark.slow
+def test_what_ranks_send_is_what_the_page_says(found):
+    """Counted at every collective: copies send 40 bytes in one call at every query."""
+    for each in found[TWO]:
+        as_on_the_page(each["traffic_some"])
+        for own in each["traffic_some"]["copies"].values():
+            for which in ("descent", "search"):
+                assert own[which] == {"calls": 1, "least": 40, "most": 40}
+            assert own["whole"]["bytes"] == 40 * own["whole"]["queries"]
+
+
+@pytest.mark.nightly
+def test_what_every_method_sends_is_what_the_page_says(tmp_path):
+    (one, other) = on_ranks.spawn(tmp_path, "traffic:2", patience=1500)["traffic:2"]
+    assert one == other
+    as_on_the_page(one["traffic"])
 
 
 def test_noise_is_a_function_of_the_place(monkeypatch):

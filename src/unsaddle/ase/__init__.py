@@ -1,5 +1,10 @@
 """Minima in ASE's own terms: fmax, force calls, and frequencies in 1/cm."""
 
+try:
+    import ase  # noqa: F401
+except ImportError as error:
+    raise ImportError("unsaddle.ase needs ASE: pip install 'unsaddle[ase]'") from error
+
 from unsaddle.ase.certify import certify
 from unsaddle.ase.escape import Escape
 from unsaddle.ase.inputs import Options, Words

@@ -116,9 +116,9 @@ class Parameters(NamedTuple):
     """Hyperparameters of a method: those of its parts, and the target."""
 
     tolerance: float  # eps
-    descent: Any
-    escape: Any
-    proof: Any = None
+    descent: Any  # the settings of the descent
+    escape: Any  # those of the escape
+    proof: Any = None  # those of the search behind the escape, if there is one
     curvature_tol: float = 0.0  # gamma, or zero where it is to be measured
     failure_probability: float = 1e-3  # delta, of the whole run
     proof_sample: int = 1  # samples over which a proof is led, where f is a mean over samples

@@ -181,8 +181,9 @@ def finest_radius(
 
 
 def vacuous(ops: Ops, resolution: Resolution) -> Scalar:
-    """Say whether gamma had to be raised above l, so that a claim would say nothing."""
-    return resolution.curvature_tol > ops.maximum(resolution.asked, resolution.smoothness)
+    """Say whether gamma had to be raised above l, or is infinite: a claim would say nothing."""
+    most, gamma = ops.maximum(resolution.asked, resolution.smoothness), resolution.curvature_tol
+    return (gamma > most) | (gamma == inf)
 
 
 def _rounding(

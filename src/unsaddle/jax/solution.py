@@ -25,13 +25,13 @@ class Verdict(Claim):
 class Solution(NamedTuple):
     """Where a run ended, and what it has shown there; a pytree."""
 
-    x: Tree
-    fun: Any
+    x: Tree  # the point, a pytree as x0 is
+    fun: Any  # the value there
     status: Any  # 0 is success; the others as in ``unsaddle.minimize``
-    verdict: Verdict
-    values: Any  # how many of each were computed
-    gradients: Any
-    products: Any = 0
+    verdict: Verdict  # what the certificate is made of, as arrays
+    values: Any  # how many values were computed
+    gradients: Any  # how many gradients
+    products: Any = 0  # how many products with the Hessian
 
     @property
     def success(self) -> Any:

@@ -25,13 +25,13 @@ from unsaddle.numpy.checkpoint import Checkpoint, copied
 from unsaddle.numpy.hessian import products_of
 from unsaddle.numpy.inputs import point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
-from unsaddle.numpy.ops import Vector, ops
+from unsaddle.numpy.ops import Vector
 from unsaddle.numpy.oracle import Oracle, TrialErrors
 from unsaddle.numpy.products import HessianProduct
 from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
-from unsaddle.numpy.shared import shared
+from unsaddle.numpy.shared import room_for
 from unsaddle.numpy.starts import Around, Starts, from_many
 from unsaddle.numpy.workers import Workers, count_of
 
@@ -153,7 +153,7 @@ def minimize(
     if box is not None:
         _with_bounds(method, descent)
         start, solver = moved_in(box, start), BOUNDED
-    sizes = {"itemsize": start.itemsize, "shared": True}
+    sizes = {"itemsize": start.itemsize, "shared": method == "auto"}
     parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
@@ -162,7 +162,7 @@ def minimize(
         parameters = _noisy(parameters, oracle.noise)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
-    begun = shared(solver.start(ops, parameters, start, seed))
+    begun = solver.start(room_for(parameters, start), parameters, start, seed)
     run = (
         Run(solver, parameters, begun, oracle, call, descend)
         if box is None

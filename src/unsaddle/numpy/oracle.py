@@ -24,7 +24,9 @@ class Best(NamedTuple):
     """The point of the lowest value seen, and that value."""
 
     x: Vector
+    """The point, whether or not the run ended there."""
     fun: float
+    """The value there."""
 
 
 class Oracle:

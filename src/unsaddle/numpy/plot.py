@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from unsaddle.certificate import rounded_up
 from unsaddle.core.phases import BEGIN, REPORT, PhaseName
+from unsaddle.style import CERTIFIED, OURS, SECOND, SOFT, THEIRS
 
 MISSING = "matplotlib is missing: plot needs the extra `plot`; type pip install 'unsaddle[plot]'"
-BLUE, VERMILLION, GREEN, SKY = "#0072b2", "#d55e00", "#009e73", "#56b4e9"  # Okabe and Ito's
 
 
 class Tuning(NamedTuple):
@@ -113,7 +113,7 @@ def _curves(above: Any, below: Any, result: Any) -> None:
     positive = (curve.value > 0) & ~curve.searching
     seen = np.isfinite(curve.norm) & (curve.norm > 0) & ~curve.searching
     dense = curve.gradients.size > 200
-    style = {"color": BLUE, "linewidth": 1.4, "marker": "" if dense else ".", "markersize": 5}
+    style = {"color": OURS, "linewidth": 1.4, "marker": "" if dense else ".", "markersize": 5}
     above.plot(curve.gradients[positive], curve.value[positive], **style)
     below.plot(curve.gradients[seen], curve.norm[seen], **style)
     for axes, name in ((above, "value above the lowest"), (below, "gradient norm")):
@@ -121,7 +121,7 @@ def _curves(above: Any, below: Any, result: Any) -> None:
         axes.set_ylabel(name)
         axes.spines[["top", "right"]].set_visible(False)
         for begin, end in _bands(curve):
-            axes.axvspan(begin, end, color=SKY, alpha=0.25, linewidth=0)
+            axes.axvspan(begin, end, color=SECOND, alpha=0.25, linewidth=0)
     tol = result.parameters.tolerance
     if tol > 0 and not seen.any():  # every gradient of the descent was zero
         below.set_ylim(tol / 100, tol * 100)
@@ -152,7 +152,7 @@ def _events(axes: Any, result: Any, curve: Curve) -> None:
     for place, event in enumerate(events):
         at = curve.gradients[min(event.query, last)] if last >= 0 else 0.0
         ends = event.kind == "end"
-        colour = (GREEN if result.success else VERMILLION) if ends else VERMILLION
+        colour = (CERTIFIED if result.success else THEIRS) if ends else THEIRS
         axes.axvline(at, color=colour, linewidth=1.0, linestyle="-" if ends else "--")
         if id(event) in labelled:
             words = _end(result) if ends else f"saddle left:\ncurvature {event.curvature:.2g}"
@@ -195,14 +195,14 @@ def _path(axes: Any, result: Any, path: NDArray[np.float64], fun: Any) -> None:
         if finite.size and finite.max() > finite.min():
             shares = np.linspace(0, 1, 18) ** 2
             levels = np.unique(finite.min() + shares * (np.quantile(finite, 0.95) - finite.min()))
-            axes.contour(*sides, height, levels, colors="#999999", linewidths=0.7, alpha=0.8)
-    axes.plot(*path.T, color=BLUE, linewidth=1.8)
+            axes.contour(*sides, height, levels, colors=SOFT, linewidths=0.7, alpha=0.8)
+    axes.plot(*path.T, color=OURS, linewidth=1.8)
     axes.plot(*path[0], "o", color=axes.xaxis.label.get_color(), markersize=7, label="start")
     left = [event for event in result.history.events if event.kind == "curvature"]
     for place, event in enumerate(left):
         words = None if place else f"saddle: curvature {event.curvature:.2g}"
-        axes.plot(*path[event.query - 1], "X", color=VERMILLION, markersize=10, label=words)
-    colour = GREEN if result.success else VERMILLION
+        axes.plot(*path[event.query - 1], "X", color=THEIRS, markersize=10, label=words)
+    colour = CERTIFIED if result.success else THEIRS
     axes.plot(*result.x, "o", color=colour, markersize=9, label=_end(result).replace("\n", " "))
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x[0]", ylabel="x[1]")
     axes.legend(frameon=False, fontsize="small", loc="upper right")

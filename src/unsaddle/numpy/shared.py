@@ -4,21 +4,29 @@ A search ends the run or jumps, after which the descent starts anew, without pai
 begins without a basis. So what the one keeps is nothing to the other.
 """
 
-import numpy as np
+from typing import Any
 
-from unsaddle.core.kernel import State
-from unsaddle.descents import curvature_pairs
+from unsaddle.core.kernel import Parameters
 from unsaddle.escapes import krylov
+from unsaddle.numpy.ops import NumpyOps, Vector, ops
 
 
-def shared(state: State) -> State:
-    """Give a first state whose pairs and basis lie in the same place, if it has both."""
-    descent, escape = state.descent, state.escape
-    if not (isinstance(descent, curvature_pairs.Memory) and isinstance(escape, krylov.Memory)):
-        return state
-    pairs, vectors = descent.pairs.block, escape.basis.vectors
-    block = np.zeros((max(len(pairs), len(vectors)), state.x.size), state.x.dtype)
-    return state._replace(
-        descent=descent._replace(pairs=descent.pairs._replace(block=block[: len(pairs)])),
-        escape=escape._replace(basis=escape.basis._replace(vectors=block[: len(vectors)])),
-    )
+class OneBlock(NumpyOps):
+    """The operations with which a run begins: every block of vectors lies in the same place."""
+
+    def __init__(self, like: Vector, places: int) -> None:
+        """Set the place aside."""
+        self.block = super().vectors(like, places)
+
+    def vectors(self, x: Vector, count: int) -> Vector:
+        """The first of these places, all zero; a vector alone has one of its own."""
+        return self.block[:count] if count > 1 else super().vectors(x, count)
+
+
+def room_for(parameters: Parameters, x: Vector) -> NumpyOps:
+    """Give the operations that make the first state: with one block where pairs and basis meet."""
+    descent, escape = parameters.descent, parameters.escape
+    pairs: Any = getattr(descent, "pairs", 0)
+    if not pairs or not isinstance(escape, krylov.Settings):
+        return ops
+    return OneBlock(x, max(2 * pairs, min(x.size + 1, escape.vectors)))

@@ -34,7 +34,7 @@ def asked_twice(closure: Callable[[], Any], params: Vector, noisy: bool = False)
         RuntimeError: If the closure does not clear the gradients.
     """
     losses = [closure()]
-    had = [p for p in params if p.grad is not None and not p.grad.is_sparse]
+    had: list[Any] = [p for p in params if p.grad is not None and not p.grad.is_sparse]
     first = [p.grad.clone() for p in had]
     for p in had:
         p.grad.fill_(1.0)

@@ -52,6 +52,7 @@ class Tuning(NamedTuple):
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
     grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
+    word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
@@ -157,7 +158,7 @@ class Ranks:
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
             own = "" if lost else f"{type(error).__name__}: {error}"
-            patience = TUNING.grace if lost and LATE.search(str(error)) else 0.0
+            patience = TUNING.grace if LATE.search(str(error)) else TUNING.word
             try:
                 said = self._check_in(own, place, patience)
             except Exception:
@@ -170,7 +171,7 @@ class Ranks:
         """Go on after an error that this rank has told of: the user has caught it."""
         Ranks.told = False
         with suppress(Exception):  # of a store that is no more
-            _store().delete_key(f"{KEY}/{torch.distributed.get_rank()}")
+            _store().set(f"{KEY}/{torch.distributed.get_rank()}", "")  # who reads it may not wait
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
         """Tell the others where this rank is, and what went wrong; hear the same of them."""
@@ -180,8 +181,8 @@ class Ranks:
         while True:
             keys = {rank: f"{KEY}/{rank}" for rank in ranks}
             there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
-            told = {rank: text.split("\n", 1) for rank, text in there.items()}
-            silent = [rank for rank in ranks if rank not in there]
+            told = {rank: text.split("\n", 1) for rank, text in there.items() if text}
+            silent = [rank for rank in ranks if rank not in told]
             broken = any(error for _, error in told.values())
             waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
             if own or broken or monotonic() - begin >= waits:
