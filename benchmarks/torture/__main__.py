@@ -117,6 +117,15 @@ def _processor() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _write(name: str, found: dict[str, Any]) -> None:
+    """Write what an ordeal has given, beside the others, which may be run at the same time."""
+    results = Path(RESULTS)
+    known = json.loads(results.read_text()) if results.exists() else {}
+    known[name] = found
+    results.write_text(json.dumps(known, indent=1) + "\n")
+    Path(PAGE).write_text(page(known))
+
+
 def main() -> int:
     """Run what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
@@ -147,13 +156,8 @@ def main() -> int:
             print(f"{name}/{row.line()}", flush=True)
             for trial, wrong in row.failures[:5]:
                 print(f"    --replay '{name}/{row.name}/{trial}': {wrong.splitlines()[-1]}")
-    if given.write:  # beside what other ordeals have given, which may be run at the same time
-        known = {
-            **(json.loads(Path(RESULTS).read_text()) if Path(RESULTS).exists() else {}),
-            **found,
-        }
-        Path(RESULTS).write_text(json.dumps(known, indent=1) + "\n")
-        Path(PAGE).write_text(page(known))
+        if given.write:
+            _write(name, found[name])
     return int(any(row["failures"] for it in found.values() for row in it["rows"]))
 
 

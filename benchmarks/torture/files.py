@@ -19,7 +19,8 @@ from unsaddle import load, save
 from unsaddle.core.records import leaves
 
 LONG = ("neon", "neon+", "neon2", "cdhs")  # runs of 700 gradients and more
-OTHER = ("auto, at a bound", "auto, starts")  # not resumed to the bit, and not one run
+OTHER = ("auto, bounds", "auto, at a bound", "auto, starts")  # L-BFGS-B's memory is its own, and
+# a resumed one begins with the gradient at its iterate; several starts are not one run
 METHODS = [it for it in ALL if it not in (*LONG, *OTHER)]
 FLIPS = 400  # of a bit, for each method
 CUTS = 100  # lengths to which a file is cut, for each method

@@ -74,7 +74,7 @@ def main() -> None:
     Minimum(ours, logfile=None).run(fmax=FMAX)
     shaken = [relaxed(RATTLE, seed) for seed in RATTLES]
     lowest = min(atoms.calc.course[-1] for atoms in (plain, loop, ours, *shaken))
-    figure, axes = style.begin().subplots(figsize=(9, 4), layout="constrained")
+    figure, axes = style.begin().subplots(figsize=(7.6, 3.1), layout="constrained")
     style.headline(figure, TITLE)
     for atoms in shaken:
         axes.plot(np.array(atoms.calc.course) - lowest, color=style.FAINT, lw=1)
@@ -84,9 +84,9 @@ def main() -> None:
             style.SOFT,
             1.6,
             "BFGS and ase.vibrations,\nin a loop:",
-            (9, 4),
+            (9, 12),
         ),
-        "BFGS": (plain, style.THEIRS, 4.5, "BFGS stops:", (6, -20)),
+        "BFGS": (plain, style.THEIRS, 4.5, "BFGS stops:", (30, -20)),
         "unsaddle": (ours, style.OURS, 2.6, "unsaddle, certified:", (-52, 14)),
     }
     for atoms, colour, width, words, away in lines.values():
@@ -101,10 +101,14 @@ def main() -> None:
                       fontweight="bold" if atoms is ours else "normal")  # fmt: skip
     words = f"BFGS, shaken by {RATTLE} Å,\nten times"
     axes.annotate(words, (9, 3.1), (10, 0), textcoords="offset points", color=style.SOFT)
-    axes.set(xscale="log", xlabel="force calls", ylabel="energy above the icosahedron, eV")
+    axes.set(xscale="log", xlabel="force calls", ylabel="eV above the icosahedron")
     axes.set(xlim=(1, 4 * len(loop.calc.course)), ylim=(-0.35, 4.2))
-    for atoms, place in ((plain, (0.03, 0.08)), (ours, (0.588, 0.16))):
+    for atoms, shape, place in (
+        (plain, "cuboctahedron", (0.02, 0.02)),
+        (ours, "icosahedron", (0.588, 0.07)),
+    ):
         inset = axes.inset_axes((*place, 0.14, 0.36))
+        inset.set_title(shape, loc="center", fontsize=8.5, pad=1)
         plot_atoms(atoms, inset, rotation="10x,20y,0z", colors=["#c97b4a"] * len(atoms))
         inset.axis("off")
     style.save(figure, Path(__file__).with_suffix(".png"))

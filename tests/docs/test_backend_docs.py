@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.escapes.problem import WORDS, Course, picture, table
+from tests.often import most_at_night
 
 PROBLEMS = ["matrix_factorisation", "deep_linear_network", "mlp_digits"]
 PAGE = Path(__file__).parents[2] / "docs" / "escapes.md"
-each_problem = pytest.mark.parametrize("problem", PROBLEMS)
+each_problem = pytest.mark.parametrize("problem", most_at_night(PROBLEMS[:2], PROBLEMS))
 
 
 def built(problem):
@@ -62,7 +63,7 @@ PEERS = {  # of one package each; what builds whole Hessians takes a minute on t
 
 
 @pytest.mark.torch
-@each_problem
+@pytest.mark.parametrize("problem", most_at_night(PROBLEMS[:1], PROBLEMS))
 @pytest.mark.parametrize("package", PEERS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_rows_of_other_packages(package, problem):

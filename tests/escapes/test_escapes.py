@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.often import at_night
 from unsaddle import METHODS, Outcome, landscapes, minimize
 
 # landscape -> tolerance with sqrt(rho tol) well below the saddle's curvature, and smoothness and
@@ -46,32 +47,19 @@ PRACTICE = {
     ("cdhs", "rosenbrock"): {"hessian_lipschitz": 60.0, "curvature_tol": 0.3873},
 }
 
-# Of 20 seeds every run has five, the nightly ones the rest. Long runs have one: in Rosenbrock's
-# valley the curvature is l/2,400, and a run of these takes 20,000 to 120,000 gradients
-SEEDS = dict.fromkeys(product(METHODS, CASES), 5) | {
-    ("neon", "rosenbrock"): 1,
-    ("neon2", "rosenbrock"): 1,
-    ("cdhs", "rosenbrock"): 1,
-    ("adancg", "rosenbrock"): 1,
-    ("agd-auto", "rosenbrock"): 2,
-    ("neon2", "triangle"): 2,
-    # down the valley these take 30,000, wherever they come from: after this seed a run is over as
-    # soon as it has left the saddle
-    ("pgd", "rosenbrock"): 1,
-    ("pgd+nc", "rosenbrock"): 1,
-}
+# Of 20 seeds every run has two, the nightly ones the rest. In Rosenbrock's valley the curvature is
+# l/2,400, and a run of these takes 20,000 to 120,000 gradients: one seed, and at night
+LONG = ("pgd", "pagd", "pgd+nc", "neon", "neon+", "neon2", "cdhs", "adancg")
+SEEDS = dict.fromkeys(product(METHODS, CASES), 2) | {(name, "rosenbrock"): 1 for name in LONG}
+# down the valley these take 30,000 wherever they come from: with other seeds a run is over as soon
+# as it has left the saddle
 LEAVES_ONLY = [("pgd", "rosenbrock"), ("pgd+nc", "rosenbrock")]
-SLOW = ("pgd", "pagd", "neon", "neon+", "rosenbrock")
 
 each_method = pytest.mark.parametrize("method", METHODS)
 each_landscape = pytest.mark.parametrize("name", CASES)
 each_pair = pytest.mark.parametrize(
     ("method", "name"),
-    [
-        pytest.param(method, name, marks=[pytest.mark.slow] * (method in SLOW or name in SLOW))
-        for name in CASES
-        for method in METHODS
-    ],
+    [at_night(it) if it in product(LONG, ["rosenbrock"]) else it for it in product(METHODS, CASES)],
 )
 
 
@@ -126,7 +114,7 @@ def test_with_exact_products_too(method, name):
     arrives(method, name, range(20), products=True)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("method", "name"), LEAVES_ONLY)
 def test_from_the_exact_saddle_with_other_seeds(method, name):
     """Away from it by a fifth, and below it, in the valley or already in its minimum."""

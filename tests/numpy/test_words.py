@@ -93,6 +93,17 @@ BAD = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("method", "option"), [("fastcubic", "accuracy"), ("pgd+nc", "radius"), ("pgd+nc", "step")]
+)
+def test_an_option_that_is_divided_by_is_not_zero(method: str, option: str) -> None:
+    known: dict[str, Any] = {"smoothness": 6.0, "hessian_lipschitz": 9.0, option: 0}
+    with pytest.raises(
+        ValueError, match=f"option {option} must be a number > 0, at most 1e50, got 0"
+    ):
+        minimize(value, [1.0, 0.0], jac=gradient, method=method, **known)
+
+
 @pytest.mark.parametrize(("given", "named"), BAD, ids=[named for _, named in BAD])
 def test_a_bad_word_is_named_before_the_first_call(given: dict[str, Any], named: str) -> None:
     def never(x: np.ndarray) -> Any:

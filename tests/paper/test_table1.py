@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 def rows(tmp_path_factory):
     """The table for small n and large curvatures, by method and way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table1, "SIZES", (10, 100))
+        patch.setattr(table1, "SIZES", (10, 30))
         patch.setattr(table1, "CURVATURES", (0.2, 0.3))
-        patch.setattr(table1, "SEEDS", 2)
+        patch.setattr(table1, "SEEDS", 1)
         result = table1.table1(tmp_path_factory.mktemp("table1"), 0, lambda share: None)
     return {tuple(row[:2]): dict(zip(result["header"], row, strict=True)) for row in result["rows"]}
 
@@ -70,9 +70,9 @@ def test_exponents_are_fitted_to_all_runs():
 
 
 def test_what_is_measured_is_what_the_front_ends_count(rows):
-    runs = [[sampled.run("psgd", n, 0.2, seed).samples for seed in (0, 1)] for n in (10, 100)]
-    shown = [rows["psgd", table1.PRACTICAL][f"n = {n}"] for n in (10, 100)]
-    assert shown == [f"{round(np.mean(each)):,}" for each in runs]
+    runs = [sampled.run("psgd", n, 0.2, 0).samples for n in (10, 30)]
+    shown = [rows["psgd", table1.PRACTICAL][f"n = {n}"] for n in (10, 30)]
+    assert shown == [f"{each:,}" for each in runs]
     f, given = landscapes.h(10, 0.1), sampled.known(10, 0.1)
     words = ("smoothness", "hessian_lipschitz", "tol", "decrease_available")
     constants = {name: given[name] for name in words}

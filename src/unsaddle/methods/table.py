@@ -279,7 +279,7 @@ def with_numbers(parameters: Parameters, numbers: Mapping[str, float]) -> Parame
 
 
 MOST_PAIRS = 10**6  # for which there is room from the start
-LENGTHS = ("radius", "step", "search_step", "length")
+ABOVE_ZERO = ("radius", "step", "search_step", "length", "accuracy")
 SHARES = ("friction", "search_friction")
 
 
@@ -293,7 +293,7 @@ def _number(name: str, value: Any, settings: Any) -> float:
         limit = f", at most {most}" if name == "pairs" else ""
         wants = f"a whole number >= {least}{limit}"
         holds = lambda v: v.is_integer() and least <= v <= most  # noqa: E731
-    elif name in LENGTHS:
+    elif name in ABOVE_ZERO:
         wants, holds = "a number > 0, at most 1e50", lambda v: 0 < v <= MOST
     elif name in SHARES:
         wants, holds = "a number in [0, 1]", lambda v: 0 <= v <= 1
