@@ -194,8 +194,8 @@ def draw(picture: Path) -> None:
             )
         axis.set(title=problem.name, xlabel="gradients of single samples", ylabel="loss")
         axis.set(xscale="log", xlim=(100, limit))
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), labelcolor="linecolor")
-    title = f"sgd+nc leaves {left['sgd+nc']} of 2 saddles, SGD without noise {left['SGD']}"
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), labelcolor="linecolor")
+    title = f"sgd+nc leaves {left['sgd+nc']} of 2 saddles, SGD alone {left['SGD']}"
     style.headline(figure, title)
     style.save(figure, picture)
 
