@@ -23,10 +23,10 @@ quick: .venv/test
 
 test: lint browser  # the core as if torch and JAX were missing, then what needs them
 	$(PYTEST) --bare -m 'not (torch or jax or nightly)'
-	XLA_FLAGS=--xla_cpu_use_fusion_emitters=false $(PYTEST) -m '(torch or jax) and not nightly'
+	$(PYTEST) -m '(torch or jax) and not nightly'
 
 nightly: .venv/ready browser
-	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(PYTEST) --hypothesis-profile=random
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= $(PYTEST) --hypothesis-profile=random
 
 browser:  # a test opens the report in Chromium; where there is none to be had it is skipped
 	@command -v chromium > /dev/null || timeout 300 sh -c 'apt-get update && \

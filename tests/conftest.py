@@ -29,6 +29,12 @@ INSTALL = {
 TIMELESS: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads wait for one another
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most of the time goes to compiling
+PASSES = (  # of XLA, which repeats them twenty times over for loops as those of a run
+    "reshape-mover,simplify-while-loops,while-loop-invariant-code-motion,while-loop-constant-sinking"
+)
+os.environ.setdefault(
+    "XLA_FLAGS", f"--xla_cpu_use_fusion_emitters=false --xla_disable_hlo_passes={PASSES}"
+)
 
 settings.register_profile("ordinary", derandomize=True, **TIMELESS)
 settings.register_profile("random", derandomize=False, print_blob=True, **TIMELESS)

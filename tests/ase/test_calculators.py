@@ -120,3 +120,16 @@ def test_single_precision_is_restarted_bit_for_bit(tmp_path):
         atoms.calc = Single()
         assert Minimum(atoms, file, None).run(fmax=0.01, steps=200)
         assert np.array_equal(atoms.positions, whole.positions)
+
+
+@pytest.mark.parametrize("how", [Minimum, lambda atoms, **given: Escape(BFGS(atoms, **given))])
+def test_what_is_written_after_a_run_is_of_the_structure(how, tmp_path):
+    """The last force call of a certificate is a probe beside it."""
+    atoms = small()
+    assert how(atoms, logfile=None).run(fmax=0.05)
+    atoms.write(tmp_path / "end.xyz", format="extxyz")
+    kept = atoms.calc.results
+    assert "forces" not in kept or np.array_equal(kept["forces"], EMT().get_forces(atoms))
+    forces = atoms.get_forces()
+    atoms.write(tmp_path / "end.xyz", format="extxyz")
+    assert read(tmp_path / "end.xyz").get_forces() == pytest.approx(forces, abs=1e-7)

@@ -17,11 +17,12 @@ def fun(x: jax.Array, width: float = 1.0) -> jax.Array:
 
 
 slope = jax.grad(fun)
+EXACT = {"hessp": True, "tol": 1e-3}  # one program
 
 
 def test_a_run_takes_products_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="unsaddle"):
-        solution = front.minimize(fun, jnp.zeros(5), hessp=True, tol=1e-3)
+        solution = front.minimize(fun, jnp.zeros(5), **EXACT)
     shown = solution.verdict.certificate()
     assert [record.getMessage() for record in caplog.records] == [f"certified: {shown}"]
     assert solution.outcome is Outcome.CERTIFIED
@@ -47,7 +48,7 @@ def test_a_well_narrower_than_any_probe_is_found_in_float32() -> None:
 
 
 def test_budget_and_words() -> None:
-    solution = front.minimize(fun, jnp.zeros(5), hessp=True, max_gradients=3)
+    solution = front.minimize(fun, jnp.zeros(5), max_gradients=3, **EXACT)
     assert solution.outcome is Outcome.BUDGET
     assert int(solution.gradients + solution.products) <= 3
     with pytest.raises(TypeError, match="hessp must be True or False"):

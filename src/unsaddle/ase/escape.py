@@ -79,6 +79,7 @@ class Escape(Driven):
         """
         for _ in self.irun(fmax, steps):
             pass
+        self.space.forget_probe()
         return self.certified
 
     def irun(self, fmax: float = 0.05, steps: int = DEFAULT_MAX_STEPS) -> Iterator[bool]:

@@ -146,6 +146,7 @@ class Minimum(_Optimizer, Driven):
         """
         for _ in self.irun(fmax, steps):
             pass
+        self.space.forget_probe()
         return self.certified
 
     def _take_up(self) -> None:

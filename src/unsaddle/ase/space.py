@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
+from ase.calculators.calculator import Calculator
 from ase.constraints import FixSymmetry
 
 from unsaddle.numpy.ops import NumpyOps, Vector
@@ -69,6 +70,13 @@ class Space:
         if not np.array_equal(y, self._placed):
             self.optimizable.set_x(y / self.scale + self.centre)
             self.left, self._placed = self.optimizable.get_x(), y.copy()
+
+    def forget_probe(self) -> None:
+        """Let the calculator forget what it computed elsewhere: ``atoms.write`` would write it."""
+        atoms = getattr(self.given, "atoms", self.given)  # of a filter
+        known = getattr(atoms, "calc", None)
+        if isinstance(known, Calculator) and known.results and known.check_state(atoms):
+            known.reset()
 
     def adopt(self) -> Vector:
         """Give the coordinates of the atoms where somebody else has moved them."""

@@ -106,7 +106,12 @@ def coarser(ops: Ops, p: Parameters, s: State, found: Evidence) -> Scalar:
 
 def last_phase(ops: Ops, p: Parameters, s: State) -> Scalar:
     """Give the phase that tells the outcome: STALLED or COARSER where they say more than it."""
-    short = (s.phase == PhaseName.CERTIFIED) & coarser(ops, p, s, evidence(ops, s))
+    return phase_told(ops, s, coarser(ops, p, s, evidence(ops, s)))
+
+
+def phase_told(ops: Ops, s: State, coarse: Scalar) -> Scalar:
+    """Give the same where it is known whether gamma is coarser than was asked for."""
+    short = (s.phase == PhaseName.CERTIFIED) & coarse
     stalled = s.stalled & among(s.phase, SHORT_OF_TOL)
     return ops.where(stalled, PhaseName.STALLED, ops.where(short, PhaseName.COARSER, s.phase))
 

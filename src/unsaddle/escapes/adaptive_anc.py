@@ -68,10 +68,10 @@ class Scheme(NamedTuple):
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Begin at a new point, where f may bend in another way."""
+    """Keep g(x~) at a new point, where f may bend in another way."""
     recursion = s.escape.recursion._replace(gradient=ops.copy(gradient))
     here = s.escape._replace(probe=at_new_point(ops, p, s.escape.probe), recursion=recursion)
-    return begin_anew(ops, p, s.searched(s.phase, here), value, gradient)
+    return s.searched(SEARCH_ANEW, here)
 
 
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -52,10 +52,10 @@ UNRESOLVED = PhaseName.UNRESOLVED
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Begin at a new point, where f may bend in another way."""
+    """Keep g(x~) at a new point, where f may bend in another way."""
     probe = at_new_point(ops, p, s.escape.probe)
     here = s.escape._replace(gradient=ops.copy(gradient), probe=probe)
-    return begin_anew(ops, p, s._replace(escape=here), value, gradient)
+    return s.searched(SEARCH_ANEW, here)
 
 
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -18,7 +18,7 @@ import jax.custom_batching
 import jax.numpy as jnp
 import numpy as np
 
-from unsaddle.core.evidence import last_phase
+from unsaddle.core.evidence import Claim, phase_told
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.outcome import ENDS, STATUS, Outcome
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROBE, PROOF, PROVE, SAME, TRIAL, VALUE
@@ -316,12 +316,13 @@ def rest(state: State) -> Carry:
 
 def cast(tree: Any, like: Any) -> Any:
     """Give a tree in the precisions of another."""
-    return jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), tree, like)
+    same = lambda new, old: new if new is old else jnp.asarray(new, old.dtype)  # noqa: E731
+    return jax.tree.map(same, tree, like)
 
 
-def status(p: Parameters, ran: Carry) -> Any:
+def status(ran: Carry, claim: Claim) -> Any:
     """Give the number of the outcome, in the order of precedence."""
-    phase = last_phase(ops, p, ran.state)
+    phase = phase_told(ops, ran.state, claim.coarser)
     number = jnp.array(STATUS[Outcome.BUDGET])
     for code, outcome in ENDS.items():
         number = jnp.where(phase == code, STATUS[outcome], number)

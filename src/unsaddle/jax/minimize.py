@@ -148,7 +148,7 @@ def _solve(
     return Solution(
         x=unpack(ops.switch(keep, x, start)),
         fun=jnp.where(keep, here, there),
-        status=status(parameters, ran),
+        status=status(ran, claim),
         verdict=Verdict(*claim),
         values=ran.values + 2,
         gradients=ran.gradients,

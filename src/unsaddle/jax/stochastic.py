@@ -134,7 +134,7 @@ def _solve(
     ran, claim = _judged(request, ran, claim)
     drawn = ran.state.drawn - jnp.where(ran.state.proving, request.samples, 0)
     here = value(ran.state.x, draw(seed, drawn, request.samples))
-    verdict, end = Verdict(*claim), status(parameters, ran)
+    verdict, end = Verdict(*claim), status(ran, claim)
     return Solution(ran.state.x, here, end, verdict, ran.values + 1, ran.gradients)
 
 
