@@ -30,6 +30,13 @@ from benchmarks.noisy_families import difference_table_noise
 from unsaddle import minimize
 
 MISSING = "the forces need two packages: pip install ase tblite"
+CLAIMS = ("CERTIFIED", "COARSER")  # outcomes that claim a gamma, as asked for or larger
+PARTS = {  # of a certificate's calculations, by the phases that ask for them
+    "noise": ("half_radius", "whole_radius", "close_by", "recheck_close"),
+    "radius": ("noisy_ahead", "noisy_behind", "noisy_half_ahead", "noisy_half_behind"),
+    "steps": ("search", "search_behind"),
+    "recheck": ("recheck", "recheck_behind"),
+}
 TOL = 0.01  # of the gradient's norm, in eV/Å/sqrt(amu)
 BUDGET = 2_000  # gradients of a run
 
@@ -61,6 +68,7 @@ class Row(NamedTuple):
     gradient: float  # true norm at the end
     energy: float  # change, eV
     note: str
+    parts: dict[str, int]  # where the certificate's calculations went
 
     @property
     def on_saddle(self) -> bool:
@@ -70,12 +78,19 @@ class Row(NamedTuple):
     @property
     def false(self) -> bool:
         """Say whether the claim itself is false: there is curvature below -gamma as certified."""
-        return self.success and self.lowest < -self.shown
+        return self.outcome in CLAIMS and self.lowest < -self.shown
 
     @property
     def minimum(self) -> bool:
         """Say whether the end is a minimum, as far as FREQUENCY can tell."""
         return self.vibration > -wanted_curvature()
+
+
+def parts(phases: Sequence[str], gradients: int) -> dict[str, int]:
+    """Count the last so many queries of a run by PARTS, but for those that report its end."""
+    asked = [phase for phase in phases if phase != "report"][-gradients:] if gradients else []
+    counted = {name: sum(phase in of for phase in asked) for name, of in PARTS.items()}
+    return {**counted, "else": len(asked) - sum(counted.values())}
 
 
 def run(
@@ -113,12 +128,14 @@ def run(
         gradient=float(np.linalg.norm(p.exact_gradient(result.x))),
         energy=start.fun(np.asarray(result.x)) - start.fun(p.x0),
         note=shown.note if shown else "",
+        parts=parts(list(result.history.phase), shown.gradients if shown else 0),
     )
 
 
 HEAD = (
     "| molecule | asked | outcome | success | gamma | measured | calls | of the certificate | 6N "
-    "| lambda_min before | at the end | vibrations | true gradient | energy |"
+    "| noise, radius, steps, recheck, else | lambda_min before | at the end | vibrations "
+    "| true gradient | energy |"
 )
 
 
@@ -132,22 +149,24 @@ def table(rows: Iterator[Row], kept: list[Row]) -> Iterator[str]:
         claim = "FALSE" if r.false else "SADDLE" if r.on_saddle else "yes" if r.success else "no"
         yield (
             f"| {r.molecule} | {asked} | {r.outcome} | {claim} | {r.shown:.2g} | {r.measured:.2g} "
-            f"| {r.calls} | {r.certificate_calls} | {r.every} | {r.before:.3g} | {r.lowest:.3g} "
+            f"| {r.calls} | {r.certificate_calls} | {r.every} "
+            f"| {', '.join(map(str, r.parts.values()))} | {r.before:.3g} | {r.lowest:.3g} "
             f"| {r.vibration:.3g} | {r.gradient:.1e} | {r.energy:.3f} |"
         )
     for asked in dict.fromkeys(r.asked for r in kept):
         these = [r for r in kept if r.asked == asked]
         good = [r for r in these if r.success and not r.on_saddle]
         small = [r for r in good if r.shown <= wanted_curvature() * (1 + 1e-9)]
-        shares = [r.certificate_calls / r.every for r in these if r.success] or [math.nan]
+        claims = [r.certificate_calls / r.every for r in these if r.outcome in CLAIMS]
+        shares = claims or [math.nan]
         yield (
             f"\n{'default gamma' if asked is None else f'gamma = {asked:.2g}'}: of {len(these)}, "
             f"{sum(r.minimum for r in these)} end at a minimum, {len(good)} successes are there "
             f"({len(small)} of them at {FREQUENCY:.0f}/cm), "
             f"{sum(r.on_saddle for r in these)} on a saddle; "
             f"{sum(r.false for r in these)} false claims; "
-            f"calls of the successes' certificates over 6N: median {np.median(shares):.2f}, "
-            f"most {max(shares):.2f}"
+            f"calls of the certificates over 6N: median {np.median(shares):.2f}, "
+            f"most {max(shares):.2f}, above 6N {sum(share > 1 for share in shares)}"
         )
 
 

@@ -30,14 +30,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.noisy_families import FACTOR, FAMILIES, Oracle, noisy, oracle, oracle_gamma
-from unsaddle import certify, minimize
+from unsaddle import certify, minimize, style
 
 NUDGE = 1e-6  # share of gamma by which lambda_min is below -gamma where a certificate is false
 SMALL = 0.01  # share of gamma that lambda_min is at a minimum
 SIZES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 BUDGET = 5_000  # gradients of a run
 FRESH = 1_000_003  # added to a seed: delta is promised for Hessians that do not depend on the seed
-BLUE, VERMILLION, INK, GREY = "#0072b2", "#d55e00", "#222222", "#777777"  # Okabe and Ito's palette
 PICTURED = {  # four of the families, and what they are like
     "morse": "stiff bonds and a soft well (morse)",
     "rosenbrock": "a bent valley (rosenbrock)",
@@ -45,8 +44,8 @@ PICTURED = {  # four of the families, and what they are like
     "dense": "does not bend at all (dense)",
 }
 TITLE = (
-    "What is certified (dots) follows the best that differences of noisy gradients can show\n"
-    "(lines: forward and central, at the best radius). Full dots: central differences were chosen."
+    "What is certified (dots) follows the better difference of noisy gradients\n"
+    "(lines, at the best radius), except where f does not bend"
 )
 
 
@@ -229,24 +228,18 @@ def summary(lines: Sequence[Line]) -> Iterator[str]:
 
 def draw(lines: Sequence[Line], path: Path) -> None:
     """Draw gamma against noise for PICTURED, beside the best of forward and central differences."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"font.size": 10, "text.color": INK, "axes.labelcolor": INK})
     shown = [name for name in PICTURED if any(x.cell.family == name for x in lines)]
-    figure, axes = plt.subplots(2, 2, figsize=(8, 6.6), sharex=True, sharey=True, squeeze=False)
+    form = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = style.begin().subplots(2, 2, figsize=(7.2, 6), layout="constrained", **form)
     for axis, family in zip(axes.flat, shown, strict=False):
         _panel(axis, [line for line in lines if line.cell.family == family])
-        axis.set_title(PICTURED[family], fontsize=10, loc="left")
+        axis.set_title(PICTURED[family])
     for axis in axes[-1]:
         axis.set_xlabel("noise of the gradient / largest curvature")
     for axis in axes[:, 0]:
         axis.set_ylabel("gamma / largest curvature")
-    figure.suptitle(TITLE, fontsize=12, x=0.02, ha="left")
-    figure.tight_layout()
-    figure.savefig(path, dpi=130, metadata={"Software": None})
+    style.headline(figure, TITLE)
+    style.save(figure, path)
 
 
 def _panel(axis: Any, lines: Sequence[Line]) -> None:
@@ -255,7 +248,7 @@ def _panel(axis: Any, lines: Sequence[Line]) -> None:
     l = FAMILIES[cell.family](cell.n, 0.0).smoothness  # noqa: E741
     noise = np.geomspace(min(SIZES), max(SIZES), 49)
     bounds = [oracle(cell.family, cell.n, s * l) for s in noise]
-    for which, colour, dash in (("forward", VERMILLION, "--"), ("central", BLUE, "-")):
+    for which, colour, dash in (("forward", style.THEIRS, "--"), ("central", style.OURS, "-")):
         height = np.array([getattr(bound, which) for bound in bounds]) / l
         axis.loglog(noise, height, dash, color=colour, linewidth=1.8)
         place = {"forward": (8, (-4, 5), "right"), "central": (24, (6, -9), "left")}[which]
@@ -263,14 +256,16 @@ def _panel(axis: Any, lines: Sequence[Line]) -> None:
         axis.annotate(which, (noise[k], height[k]), away, textcoords="offset points", ha=side,
                       color=colour)  # fmt: skip
     for line in lines:
-        face = INK if line.central > 0.5 else "white"
-        axis.loglog(line.cell.relative, line.gamma / l, "o", color=INK, markerfacecolor=face,
-                    markersize=6, zorder=3)  # fmt: skip
-    axis.axhline(1.0, color=GREY, linewidth=1)
+        face = style.INK if line.central > 0.5 else style.GROUND
+        axis.loglog(line.cell.relative, line.gamma / l, "o", color=style.INK,
+                    markerfacecolor=face, markersize=6, zorder=3)  # fmt: skip
+    axis.axhline(1.0, color=style.SOFT, linewidth=1)
     axis.annotate("nothing is claimed above this", (min(SIZES), 1.0), (0, 3),
-                  textcoords="offset points", color=GREY, fontsize=9)  # fmt: skip
+                  textcoords="offset points", color=style.SOFT, fontsize=8.5)  # fmt: skip
+    chosen = "central" if lines[-2].central > 0.5 else "forward"
+    axis.annotate(f"{chosen} differences were chosen", (1e-2, 5e-9), ha="right", va="bottom",
+                  color=style.INK, fontsize=8.5)  # fmt: skip
     axis.set(ylim=(3e-9, 8))
-    axis.spines[["top", "right"]].set_visible(False)
 
 
 def arguments() -> argparse.Namespace:

@@ -71,7 +71,7 @@ def led(text: str, folder: Path, repository: str | None) -> str:
         inside = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else path
         if inside in ROOTED:
             return f"[{words}]({ROOTED[inside]}{anchor or ''})"
-        if target.is_relative_to(DOCS) and target.is_file():
+        if target.is_relative_to(DOCS) and target.is_file() and target.suffix != ".py":
             here = target.relative_to(DOCS).as_posix()
             twin = target.with_stem(f"{target.stem}-dark")
             return (

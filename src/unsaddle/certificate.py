@@ -17,14 +17,16 @@ class Tuning(NamedTuple):
 
 
 TUNING = Tuning()
-KINDS = {
-    True: "rigorous: it holds against any errors of the {} that are as small as {}",
-    False: "practical: errors of the {} are taken to be random, as those of {} are",
+RIGOROUS = "rigorous: it holds for any errors of the {{}} up to the size of {}"
+PRACTICAL = "practical: it assumes that errors of the {{}} are random, as {}"
+KINDS = {  # by whether it is rigorous, and what errs
+    (True, "rounding"): RIGOROUS.format("rounding"),
+    (True, "noise"): RIGOROUS.format("noise"),
+    (False, "rounding"): PRACTICAL.format("rounding errors are"),
+    (False, "noise"): PRACTICAL.format("noise is"),
 }
 ENDED = {
-    PhaseName.UNRESOLVED: (
-        "Differences of the gradient show no curvature that could be told from their error."
-    ),
+    PhaseName.UNRESOLVED: ("Differences of gradients show no curvature above their own error."),
     PhaseName.UNCERTIFIED: "The search ended undecided.",
 }
 
@@ -36,7 +38,7 @@ class Certificate:
     holds: bool | None
     """True: certified. False: negative curvature was found along ``direction``. None: undecided."""
     curvature_tol: float
-    """The gamma of the claim; larger than what was asked for where gradients cannot show less."""
+    """The gamma of the claim; larger than asked for where errors of the gradient hide less."""
     failure_probability: float
     """Chance that the claim is made although it is false, over the whole run."""
     curvature: float
@@ -44,11 +46,11 @@ class Certificate:
     direction: Any
     """The unit vector along which the curvature is below -curvature_tol/2, if one was found."""
     gradients: int
-    """Gradients that this search took, those that found how far to probe among them."""
+    """Gradients that this search took, including those that chose the probe radius."""
     note: str
     """How the claim was reached, and every caveat."""
     share: float = 1.0
-    """The same as a share of all gradients of the run; 1 where the search was all there was."""
+    """These as a share of all gradients of the run; 1 where there was nothing but the search."""
     probe_radius: float = math.nan
     """Distance over which gradients were differenced."""
     central: bool = False
@@ -63,7 +65,7 @@ class Certificate:
     unclear: tuple[int, ...] = ()
     """The variables at a bound, or next to it, that no multiplier clearly holds there."""
     exact: bool = False
-    """Whether it comes of exact products with the Hessian, and not of differences of gradients."""
+    """Whether it rests on exact products with the Hessian, and not on differences of gradients."""
     products: int = 0
     """Products that this search took."""
 
@@ -82,7 +84,8 @@ class Certificate:
         sentence = {
             True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
             f"{cost}).",
-            False: f"negative curvature found: {self.curvature:.3g} along the direction ({cost}).",
+            False: f"negative curvature found: {self.curvature:.3g} along certificate.direction "
+            f"({cost}).",
             None: f"undecided: curvature below -{gamma} was neither found nor ruled out ({cost}).",
         }[self.holds]
         if self.holds and self.free == 0:
@@ -148,27 +151,31 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
     if holds:
         whose = "Lanczos" if claim.krylov else "Growth"
         what, source = ("products", " from exact products") if claim.exact else ("gradient", "")
-        kind = KINDS[bool(claim.rigorous)].format(what, errors)
+        kind = KINDS[bool(claim.rigorous), errors].format(what)
         notes += [f"{whose} certificate{source}, {kind}."]
     elif holds is None and claim.phase != PhaseName.START:
-        cut_short = "The budget did not suffice." if claim.phase >= BEGIN else ""
+        cut_short = (
+            "The budget was spent before the search could decide." if claim.phase >= BEGIN else ""
+        )
         notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
     if claim.raised and holds is not False:
         change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
-        noisy = f"a gradient with noise {measured or noise:.1g}"
-        why = noisy if errors == "noise" else "floating point"
-        why = "certificate_budget does not" if settled else f"{why} cannot"
-        notes += [f"curvature_tol was raised {change}: {why} show less."]
+        noisy = f"the gradient's noise, {measured or noise:.1g}"
+        hidden = noisy if errors == "noise" else "rounding"
+        spent = "certificate_budget was spent before less was shown"
+        why = spent if settled else f"less cannot be told from {hidden}"
+        notes += [f"curvature_tol was raised {change}: {why}."]
     if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
-        notes += [f"Gradients err by {measured:.1g}: {order} differences over {claim.radius:.2g}."]
+        over = f"{order} differences over {claim.radius:.2g} were used"
+        notes += [f"The gradient's noise is {measured:.1g}, and {over}."]
     if holds and claim.flat:
-        notes += ["The gradient was the same wherever it was queried: flat, or too coarse."]
+        notes += ["The gradient was the same at every query: f is flat here, or it is too coarse."]
     elif holds and claim.curvature_tol > TUNING.weak * largest:
-        notes += [f"It is weak beside the largest curvature, {largest:.3g}."]
+        notes += [f"It is weak: the largest curvature is only {largest:.3g}."]
     if claim.steep:
-        slope = f"The gradient is {float(claim.gradient_norm):.3g} here: x is not stationary"
-        notes += [f"{slope}, and this is about its curvature only."]
+        slope = f"The gradient's norm is {float(claim.gradient_norm):.3g}: x is not stationary"
+        notes += [f"{slope}, and the certificate is about curvature only."]
     return notes
 
 

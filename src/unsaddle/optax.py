@@ -57,7 +57,7 @@ def method(name: str, *, seed: int = 0, **given: Unpack[Given]) -> Transformatio
 
     Returns:
         The transformation; with extra arguments if a phase of the method needs a value. When
-        ``outcome(state)`` is there the updates are zero.
+        ``outcome(state)`` is not None, the updates are zero.
 
     Raises:
         ValueError: If the method is for samples, or a constant that it needs is missing.
@@ -90,7 +90,7 @@ def sampled(name: str, *, seed: int = 0, **given: Unpack[SampledGiven]) -> Trans
             hyperparameters of the method, in place of the preset's.
 
     Returns:
-        The transformation. When ``outcome(state)`` is there the updates are zero. As the size of
+        The transformation. When ``outcome(state)`` is not None, updates are zero. As the size of
         the samples is not known here, nothing is certified: ``unsaddle.jax.certify`` does that.
 
     """
@@ -254,7 +254,7 @@ def iterate(state: Any, params: Tree) -> Tree:
     Args:
         state: The state of a transformation, perhaps inside a chain, or of several for a part of
             the parameters each.
-        params: The parameters, which are given back as far as no method of this package has them.
+        params: The parameters; those that no method of this package moves are returned as they are.
 
     Returns:
         The iterate.
@@ -277,8 +277,8 @@ def outcome(state: Any) -> Outcome | None:
             of the first that is not certified counts.
 
     Returns:
-        The outcome, or None if there is none yet. ``NOT_FINITE`` while the last gradient or value
-        was: nothing was changed then, and the next one that is finite goes on.
+        The outcome, or None if there is none yet. ``NOT_FINITE`` if the last gradient or value
+        was NaN or infinite: it changed nothing, and the run goes on with the next finite one.
     """
     ends = [ENDS.get(int(it.ended)) if it.finite else Outcome.NOT_FINITE for it in stepped(state)]
     pending = [end for end in ends if end is not Outcome.CERTIFIED]
@@ -286,7 +286,7 @@ def outcome(state: Any) -> Outcome | None:
 
 
 def sample(state: Any) -> Any:
-    """Give the number of the sample that the next gradient is to be of; may be traced.
+    """Give the number of the sample from which to compute the next gradient; may be traced.
 
     Args:
         state: The state of a ``sampled`` method or of ``escape``, perhaps inside a chain.

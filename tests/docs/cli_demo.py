@@ -24,6 +24,16 @@ def both(x):
     return f(x), gradient(x)
 
 
+class TooFarError(ArithmeticError):
+    pass
+
+
+def walled(x):
+    if x[0] < -0.5:
+        raise TooFarError("behind the wall")
+    return 2 * x[0] ** 2 + f(x), gradient(x) + np.array([4 * x[0], 0])
+
+
 def broken(x):
     raise ValueError("the user's mistake")
 

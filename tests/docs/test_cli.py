@@ -62,6 +62,18 @@ def test_minimize_leaves_the_saddle(capsys, text):
     assert result["gradients"] > 0
 
 
+@pytest.mark.parametrize("named", ["demo:TooFarError", "ArithmeticError"])
+def test_what_is_raised_at_a_trial_need_not_end_the_run(capsys, named):
+    """A first step of length one goes behind the wall."""
+    walled = ("minimize", *words("demo:walled --jac true --x0 .3,.1 --json"))
+    code, _, err = run(capsys, *walled)
+    assert (code, err.splitlines()[-1]) == (2, "demo_for_cli.TooFarError: behind the wall")
+    code, out, err = run(capsys, *walled, "--trial-errors", *words(named))
+    assert (code, err, json.loads(out)["outcome"]) == (0, "", "CERTIFIED")
+    code, _, err = run(capsys, *walled, "--trial-errors", "ValueError")
+    assert (code, err.splitlines()[-1]) == (2, "demo_for_cli.TooFarError: behind the wall")
+
+
 @pytest.mark.parametrize("name", LANDSCAPES)
 def test_a_landscape_needs_no_more_than_its_name(capsys, name):
     argv = ("minimize", f"landscape:{name}", "--max-gradients", "4000", "--json")

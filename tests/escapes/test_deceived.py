@@ -92,7 +92,7 @@ def test_a_gradient_too_coarse_to_change_is_trusted_to_tol_only(decimals: int, n
         at_saddle = abs(result.x[0]) < 0.5
         assert not (result.success and at_saddle and result.certificate.curvature_tol < 1)
         if result.success and at_saddle:
-            assert "flat, or too coarse" in result.message
+            assert "f is flat here, or it is too coarse" in result.message
 
 
 def test_noise_that_is_declared_makes_no_claim_above_all_that_is_seen() -> None:

@@ -235,13 +235,13 @@ def test_certify_tells_the_slope_and_why_it_is_undecided():
     sloping = front.certify(slope, {"x": jnp.ones(2), "y": jnp.ones(1)}, curvature_tol=2.0)
     assert float(sloping.gradient_norm) == pytest.approx(2**0.5)
     assert sloping.certificate().gradient_norm == pytest.approx(2**0.5)
-    assert "The gradient is 1.41 here: x is not stationary" in sloping.certificate().note
+    assert "The gradient's norm is 1.41: x is not stationary" in sloping.certificate().note
     short = front.certify(slope, minimum(), ONE, max_gradients=5, **GIVEN).certificate()
-    assert short.note.startswith("The budget did not suffice.")
+    assert short.note.startswith("The budget was spent before the search could decide.")
     coarse = jax.tree.map(jnp.bfloat16, minimum())
     blind = front.certify(slope, coarse, ONE, **GIVEN).certificate()
     assert blind.holds is None
-    assert "no curvature that could be told from their error" in blind.note
+    assert "no curvature above their own error" in blind.note
     assert "raised from 0.25" in blind.note
     assert blind.curvature_tol > 3.0
 
@@ -289,4 +289,4 @@ def test_mixed_and_coarse_precisions_are_kept():
 def test_a_coarse_claim_is_called_weak():
     claim = front.certify(slope, minimum(), curvature_tol=2.0).certificate()
     assert claim.holds
-    assert "It is weak beside the largest curvature" in claim.note
+    assert "It is weak: the largest curvature is only" in claim.note

@@ -116,7 +116,9 @@ def test_variables_that_nothing_holds_are_named() -> None:
     result = minimize(lambda x: x @ x, [1.0, 1.0], jac=lambda x: 2 * x, bounds=[(0, 2), (-1, 1)])
     assert result.success
     assert result.certificate.unclear == (0,)
-    assert "x[0], at a bound or next to one, may be held by no more than chance" in result.message
+    assert (
+        "x[0], at a bound or next to one, may not be held there by the gradient" in result.message
+    )
 
 
 def test_a_variable_next_to_its_bound_is_named_and_no_probe_crosses() -> None:

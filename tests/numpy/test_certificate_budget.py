@@ -45,7 +45,7 @@ def test_a_search_keeps_to_its_share_and_claims_what_it_has_shown() -> None:
         assert result.success
         assert np.array_equal(result.x, whole.x)
         assert shown.share <= share < whole.certificate.share
-        assert "certificate_budget does not show less" in shown.note
+        assert "certificate_budget was spent before less was shown" in shown.note
         gammas.append(shown.curvature_tol)
     assert whole.certificate.curvature_tol < gammas[0] < gammas[1] < gammas[2] < 0.1
 

@@ -236,7 +236,7 @@ def test_noise_that_is_declared_is_accounted_for(name: str, method: str) -> None
     true = min(EIGENVALUES[name]) >= 0
     assert sum(each.holds is true for each in said) >= 9  # and none of the others is false
     notes = [each.note for each in said if each.holds]
-    assert all("as those of noise are" in note for note in notes)
+    assert all("as noise is" in note for note in notes)
     assert all(each.gradient_noise >= noise for each in said)
 
 

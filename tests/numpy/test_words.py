@@ -265,5 +265,8 @@ def test_noise_that_is_declared_is_not_measured(noise: float) -> None:
     assert "close_by" not in result.history.phase
     assert result.certificate.holds
     assert result.certificate.gradient_noise >= noise
-    assert f"Gradients err by {result.certificate.gradient_noise:.1g}" in result.certificate.note
+    assert (
+        f"The gradient's noise is {result.certificate.gradient_noise:.1g}"
+        in result.certificate.note
+    )
     assert abs(abs(result.x[1]) - 1) < 1e-2

@@ -67,7 +67,7 @@ def test_certify_tells_a_saddle_from_a_minimum_and_puts_the_parameters_back():
     problem.x.data.fill_(1.0)
     sloping = front.certify(problem.closure, problem.params, curvature_tol=1e-3)
     assert sloping.holds
-    assert "The gradient is 1.41 here: x is not stationary" in sloping.note
+    assert "The gradient's norm is 1.41: x is not stationary" in sloping.note
 
 
 @pytest.mark.parametrize("given", [{}, {"smoothness": 1.0}, {"hessian_lipschitz": 1.0}], ids=str)
@@ -86,7 +86,7 @@ def test_a_search_on_a_linear_loss_ends(dtype, given):
     for _ in range(4):
         opt.step(closure)
     assert len(calls) < 1500
-    assert not opt.certificate or "flat, or too coarse" in opt.certificate.note
+    assert not opt.certificate or "f is flat here, or it is too coarse" in opt.certificate.note
 
 
 def test_a_run_and_a_certificate_are_lines_of_the_logger(caplog):

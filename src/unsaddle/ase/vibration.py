@@ -166,8 +166,8 @@ def _note(shown: VibrationCertificate, mass_weighted: bool, asked: float) -> str
 
     notes = []
     if shown.holds and shown.mode is not None:
-        notes += [f"One of {written(shown.curvature)} was met, see mode."]
+        notes += [f"A smaller one, {written(shown.curvature)}, was met on the way: see mode."]
     if shown.holds is not False and shown.curvature_tol > asked * (1 + 1e-9):
-        notes += [f"{written(asked)} was asked for: these forces cannot show less."]
+        notes += [f"{written(asked)} was asked for, which errors of these forces hide."]
     kept = [part for part in shown.note.split(". ") if not part.startswith("curvature_tol")]
     return " ".join([*notes, ". ".join(kept).replace("x is not", "the structure is not")]).strip()

@@ -20,6 +20,7 @@ from unsaddle.cli.atoms import atoms_arguments, run_atoms
 from unsaddle.cli.inputs import (
     PLACES,
     TheirError,
+    exception,
     function,
     numbers,
     placed,
@@ -101,6 +102,11 @@ ARGUMENTS = {  # of minimize: kind, help
     "gradient_noise": (float, "length of the gradient's error; measured if not given"),
     "probe_radius": (float, "distance over which gradients are differenced; chosen if not given"),
     "max_step": (float, "length of the longest step, trial or jump; method auto only"),
+    "trial_errors": (
+        exception,
+        "what may be raised at a trial point, whose value is infinite then: MODULE:NAME, or a "
+        "built-in exception; else it ends the run",
+    ),
 }
 ASKED = ("x0", "curvature_tol", "failure_probability", "seed", "max_gradients", "max_seconds")
 OF_CERTIFY = (*ASKED, "gradient_noise", "probe_radius")
@@ -130,10 +136,11 @@ def minimize_arguments(parser: argparse.ArgumentParser) -> None:
 def run_minimize(given: dict[str, Any]) -> int:
     """Minimise a function and certify the point; exit code 0 if certified, 1 if not."""
     options, as_json, picture = dict(given.pop("set")), given.pop("json"), given.pop("plot")
-    given = placed(given)
+    spoils, given = given.pop("trial_errors", ()), placed(given)
     if isinstance(given["fun"], Landscape):
         given = with_constants(**given)
     given = _guarded(**given)
+    given["trial_errors"] = lambda error: isinstance(error.__cause__, spoils)
     result = minimize(**given, **options, disp=sys.stderr.isatty() and sys.stderr)
     if picture is not None:
         _draw(result, given["fun"], picture)

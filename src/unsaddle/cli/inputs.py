@@ -1,6 +1,7 @@
 """What the command line is given: numbers, settings, and the places of functions."""
 
 import argparse
+import builtins
 import importlib
 import os
 import sys
@@ -82,6 +83,16 @@ def function(text: str) -> Any:
         close = meant(name, dir(found)) or "is it spelt so there?"
         raise argparse.ArgumentTypeError(f"there is no {name!r} in {place}; {close}".rstrip())
     return getattr(found, name)
+
+
+def exception(text: str) -> type[Exception]:
+    """Find an exception class by its place, or by its name if it is built in."""
+    found = vars(builtins).get(text) or function(text)
+    if not (isinstance(found, type) and issubclass(found, Exception)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no exception: type --trial-errors ArithmeticError, or MODULE:NAME"
+        )
+    return found
 
 
 @cache

@@ -16,7 +16,7 @@ FIRST_OF_PROOF = BEGIN + PROOF
 
 
 class Event(NamedTuple):
-    """Something that a run has come to."""
+    """One event of a run."""
 
     kind: str
     """"search", "curvature", "jump" or "end"."""

@@ -121,7 +121,7 @@ class Parameters(NamedTuple):
     proof: Any = None  # those of the search behind the escape, if there is one
     curvature_tol: float = 0.0  # gamma, or zero where it is to be measured
     failure_probability: float = 1e-3  # delta, of the whole run
-    proof_sample: int = 1  # samples over which a proof is led, where f is a mean over samples
+    proof_sample: int = 1  # samples over which a proof runs, where f is a mean over samples
     products: bool = False  # whether probes are answered by exact products with the Hessian
 
 
@@ -199,7 +199,7 @@ def samples(part: Part) -> bool:
 
 
 def proof_sample(p: Parameters) -> int:
-    """Samples over which a proof is led."""
+    """Samples over which a proof runs."""
     return p.proof_sample
 
 

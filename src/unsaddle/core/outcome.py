@@ -39,13 +39,13 @@ class Outcome(Enum, metaclass=_Renamed):
     NOT_FINITE = "The function or its gradient was NaN or infinite; the best finite point is x."
     CERTIFIED = "Second-order point: the gradient is within tol and the curvature is certified."
     COARSER = (
-        "The gradient is within tol, but the curvature is certified for a larger curvature_tol "
-        "only: differences of the gradient do not show less, or not within certificate_budget. "
-        "Better gradients do, or other differences: see gradient_noise= and probe_radius=."
+        "The gradient is within tol, but the curvature is certified only for a larger "
+        "curvature_tol than was asked for: errors of the gradient hide less, or certificate_budget "
+        "was spent. More accurate gradients help; see also gradient_noise= and probe_radius=."
     )
     UNCERTIFIED = (
         "The method's own termination test passed, but no certificate was reached: "
-        "the second-order status of x is unknown."
+        "whether x is a minimum or a saddle is unknown."
     )
     JUMP_FAILED = (
         "Negative curvature was found, but no jump along it lowered the function enough: "
@@ -57,8 +57,8 @@ class Outcome(Enum, metaclass=_Renamed):
     )
     STALLED = "No further progress: the descent ended short of a second-order point."
     UNRESOLVED = (
-        "The gradient is within tol, but its differences show no curvature that could be told from "
-        "their error: the second-order status of x is unknown; pass the curvature_tol that will do."
+        "The gradient is within tol, but its differences show no curvature above their own error: "
+        "whether x is a minimum or a saddle is unknown; pass curvature_tol=<what is small for you>."
     )
     UNBOUNDED = "The function falls without end: it seems to have no minimum in this direction."
     INTERRUPTED = "Interrupted from the keyboard; the best point so far is x."

@@ -37,8 +37,8 @@ def certify(
 
     Args:
         grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``, made once: another
-            function, as every call of ``jax.grad`` gives one, is compiled anew.
-        x: Any point; that the gradient is small there is for the caller to see.
+            function, and every call of ``jax.grad`` gives one, is compiled again.
+        x: Any point. Whether the gradient is small there is no part of the claim.
         args: Further arguments of grad.
         curvature_tol: The gamma to certify; 1e-4 of the curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
@@ -79,7 +79,7 @@ def find_negative_curvature(
     probe_radius: float | None = None,
     hessp: bool = False,
 ) -> Verdict:
-    """Search for a direction of negative curvature at x with a search of one's choice.
+    """Search for a direction of negative curvature at x with a search that you name.
 
     Args:
         grad: The gradient ``grad(x, *args)``, such as ``jax.grad(fun)``.
@@ -87,7 +87,8 @@ def find_negative_curvature(
         args: Further arguments of grad.
         method: ``anc`` (accelerated), ``nc``, or ``lanczos``, which takes the fewest gradients and
             keeps a vector for each of them.
-        curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
+        curvature_tol: gamma. The search ends when it has found curvature below -gamma/2, or ruled
+            out curvature below -gamma; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it; may be traced.
         max_gradients: The run stops before it takes more gradients than this; may be traced.

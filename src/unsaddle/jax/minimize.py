@@ -32,7 +32,7 @@ def minimize(
     hessp: bool = False,
     **given: Unpack[Given],
 ) -> Solution:
-    """Find a point with a small gradient and no negative curvature to speak of.
+    """Find a point with a small gradient and no curvature below -curvature_tol.
 
     Args:
         fun: The function ``fun(x, *args)``, which JAX can differentiate.

@@ -51,7 +51,7 @@ def minimize_stochastic(
     max_samples: Any = None,
     **given: Unpack[SampledGiven],
 ) -> Solution:
-    """Find a point with a small gradient and no negative curvature to speak of, from samples.
+    """Find a point with a small gradient and no curvature below -curvature_tol, from samples.
 
     Args:
         fun: ``fun(x, batch)``, the mean over a batch, which JAX can differentiate.

@@ -112,7 +112,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "auto": Method(
         lbfgs, lanczos, None, parameters.auto, (),
-        "L-BFGS x Lanczos, nothing to know", "gradient, value", "none proven for the descent",
+        "L-BFGS x Lanczos, no constants needed", "gradient, value", "none proven for the descent",
         "Liu & Nocedal (1989), Lanczos (1950), and this package",
     ),
     "agd-auto": Method(

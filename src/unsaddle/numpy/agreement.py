@@ -26,9 +26,10 @@ from unsaddle.numpy.ops import Vector
 
 CLAIMS = (CERTIFIED, PhaseName.NEGATIVE_CURVATURE, PhaseName.JUMP_FAILED)
 DOUBT = (
-    "hessp and differences of the gradient disagree: along one direction d, {:.3g} long is Hd by "
-    "hessp and {:.3g} long by gradients, with {:.3g} between them. Either hessp is not the Hessian "
-    "of this function, or that changes within {:.1g} of x: check hessp, or leave it out."
+    "hessp and differences of the gradient disagree: for one direction d the norm of Hd is {:.3g} "
+    "by hessp and {:.3g} by gradients, and the two vectors differ by {:.3g}. Either hessp is not "
+    "the Hessian of this function, or the Hessian changes within {:.1g} of x: check hessp, or "
+    "leave it out."
 )
 
 

@@ -164,7 +164,7 @@ class BoxRun(Run):
         unclear = tuple(np.flatnonzero(held | near).tolist())
         norm = ops.norm(self.box.projected(x, gradient))
         about = f"Within bounds: this is about the {count} of {x.size} variables that are free."
-        unsaid = "may be held by no more than chance, and nothing is claimed of moving them in."
+        unsaid = "may not be held there by the gradient; nothing is claimed of moving them in."
         named = f"{variables(unclear)}, at a bound or next to one, {unsaid}" if unclear else ""
         note = " ".join(filter(None, (shown.note, about, named)))
         return dataclasses.replace(

@@ -44,7 +44,7 @@ def certify(
 
     Args:
         grad: The gradient.
-        x: Any point; that the gradient is small there is for the caller to see.
+        x: Any point. Whether the gradient is small there is no part of the claim.
         curvature_tol: The gamma to certify; 1e-4 of the largest curvature met if not given.
         failure_probability: Chance that the claim is made although it is false.
         seed: All randomness is a function of it.
@@ -61,7 +61,7 @@ def certify(
             given.
 
     Returns:
-        The certificate; ``holds`` is True, False, or None where the budget did not suffice.
+        The certificate; ``holds`` is True, False, or None where the search could not decide.
     """
     return find_negative_curvature(
         grad,
@@ -98,14 +98,15 @@ def find_negative_curvature(
     hessp: HessianProduct | None = None,
     max_memory: float | None = None,
 ) -> Certificate:
-    """Search for a direction of negative curvature at x with a search of one's choice.
+    """Search for a direction of negative curvature at x with a search that you name.
 
     Args:
         grad: The gradient.
         x: Any point.
         method: ``lanczos`` (fewest gradients), or the paper's ``anc`` and ``nc``, which keep a few
             vectors however long they take; what they have to know is measured on the way.
-        curvature_tol: The search ends at half of this, or when there is none; see ``certify``.
+        curvature_tol: gamma. The search ends when it has found curvature below -gamma/2, or ruled
+            out curvature below -gamma; see ``certify``.
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it.
         max_gradients: The search stops before it takes more gradients and products than this.

@@ -45,7 +45,7 @@ def save(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> None:
 
     Args:
         checkpoint: ``result.state`` of any run.
-        path: The file, by custom ``*.npz``; one of that name is replaced.
+        path: The file, usually ``*.npz``; a file of that name is replaced.
 
     Raises:
         TypeError: If it is not a checkpoint, or the path is none.

@@ -62,7 +62,7 @@ def minimize(
     trial_errors: TrialErrors | None = None,
     **given: Unpack[Given],
 ) -> OptimizeResult:
-    """Find a point with a small gradient and no negative curvature to speak of.
+    """Find a point with a small gradient and no curvature below -curvature_tol.
 
     Args:
         fun: The function ``fun(x, *args)``.
@@ -72,8 +72,8 @@ def minimize(
         jac: The gradient; True if fun returns (value, gradient); or, if there is none, "3-point"
             (the default), "2-point" or "cs" for differences of fun, which can certify less:
             "2-point" takes half the values and certifies a gamma some twenty times as large.
-        hess: The Hessian ``hess(x, *args)``, if there is one, of which products are used; what is
-            no function, such as "2-point", asks for nothing.
+        hess: The Hessian ``hess(x, *args)``, if there is one; its products with vectors are used.
+            SciPy's words for differences, such as "2-point", are ignored.
         hessp: The Hessian at x times a vector, ``hessp(x, p, *args)``, if there is one: searches
             take it in place of differences of gradients, and are then exact but for rounding.
         x_scale: The size that each variable typically has: a number, or one for each. The run is
@@ -82,31 +82,31 @@ def minimize(
         max_gradients: The run stops before it takes more gradients and products than this.
         max_seconds: The run stops at the first query after so many seconds.
         certificate_budget: Share of the run's gradients, between 0 and 1, that a search for the
-            certificate may take: it then claims the least curvature_tol that it has shown by then,
-            and goes on only until it has shown one at all. Without end if not given. For "auto"
-            only.
-        disp: True shows the progress, in a terminal and in a notebook as one line that is drawn
-            anew; or the stream to show it on, without how it ended.
-        history: Whether to keep every query in ``result.history``: 18 bytes each. A run of many
-            millions does without.
-        bounds: Of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None where
-            there is none. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
+            certificate may take. When they are spent, the certificate is for the least
+            curvature_tol that was shown by then; if none was, the search goes on until one is. No
+            limit if not given. For "auto" only.
+        disp: True shows the progress, as one line that is kept up to date in a terminal and in a
+            notebook; or the stream to show it on, where the line of the end is left out.
+        history: Whether to keep every query in ``result.history``: 18 bytes each. Switch it off
+            for runs of many millions of queries.
+        bounds: Bounds of the variables, as SciPy takes them: ``Bounds(lb, ub)``, or pairs with None
+            for no bound. No query leaves them. For "auto" only, whose descent is then L-BFGS-B.
         callback: ``callback(x)`` or ``callback(intermediate_result=...)``, called after every
             gradient with the iterate; StopIteration stops the run.
         descent: Your own minimiser, ``descent(x)`` -> x, in place of the method's: it descends,
             unsaddle escapes or certifies where it stops, until certified. For "auto" only; its own
             calls are not counted.
-        starts: Start several times: how many (at x0, and at random points around it, at a distance
-            of about |x0|, both in units of x_scale), the points, or a function that draws one from
-            a generator (ten are drawn). The lowest certified run is returned, all are in ``runs``.
-            An exception in one of them is raised when all are over, with their result as its
-            ``unsaddle``.
+        starts: Start several times. A number: that many starts, at x0 and at random points whose
+            distance from it is about |x0|, in units of x_scale. An array: the points. A function:
+            it draws a point from a generator, ten times. The lowest certified run is returned, and
+            all are in ``runs``. An exception in one of them is raised when all are over, with the
+            result so far as its attribute ``unsaddle``.
         workers: How many starts to run at once, in processes of their own; -1 for one a processor;
             or a map that runs them, such as ``pool.map``. The result does not depend on it.
         state: ``result.state`` of an earlier run, to go on from exactly there instead of from x0.
-        trial_errors: Exceptions of fun and jac that make a trial point one of infinite value
-            instead of ending the run: a class, a tuple of classes, or a function that says of an
-            exception whether it is one. Anywhere else they end the run as ever.
+        trial_errors: Exceptions of fun and jac that give a trial point an infinite value instead
+            of ending the run: a class, a tuple of classes, or a function that takes an exception
+            and says whether it is one. At points that are not trials they end the run.
         **given: Constants of the function and targets, see ``unsaddle.Constants``; and single
             hyperparameters of the method, in place of theory's.
 

@@ -44,7 +44,7 @@ def minimize_stochastic(
     state: Checkpoint | None = None,
     **given: Unpack[SampledGiven],
 ) -> OptimizeResult:
-    """Find a point with a small gradient and no negative curvature to speak of, from samples.
+    """Find a point with a small gradient and no curvature below -curvature_tol, from samples.
 
     Args:
         grad: ``grad(x, batch)``, the mean gradient over a batch of the sampler; or without a
@@ -107,7 +107,7 @@ def _judged(run: Run, oracle: SampledOracle, result: OptimizeResult, tol: float)
         claim = dataclasses.replace(
             claim,
             failure_probability=run.parameters.escape.failure_probability,
-            note=f"{claim.note} Upper end of Student's interval over "
+            note=f"{claim.note} The curvature is the upper end of Student's interval over "
             f"{run.parameters.escape.checks} minibatches.".strip(),
         )
     elif proved and result.outcome not in CUT_SHORT:
@@ -142,8 +142,9 @@ def _widened(run: Run, oracle: SampledOracle, claim: Certificate) -> Certificate
     if holds is False and not curvature <= -gamma / 2:
         holds = None
     whom = f"all {many} rows of the data" if exact else f"{many} fresh samples"
-    bound = "" if exact else ", and the matrix Bernstein inequality for the rest"
-    size = f"Over {whom}{bound}; |gradient| {claim.gradient_norm:.3g} over them."
+    bound = "" if exact else "; the matrix Bernstein inequality bounds how far they may mislead"
+    size = f"Measured over {whom}{bound}. The gradient's norm over them is "
+    size += f"{claim.gradient_norm:.3g}."
     return dataclasses.replace(
         claim,
         holds=holds,

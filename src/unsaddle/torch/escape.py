@@ -27,8 +27,8 @@ COUPLED = (  # their weight_decay is a gradient: wd/2 |x|^2 is part of what they
     optim.RMSprop, optim.ASGD,
 )  # fmt: skip
 ONE_BATCH = (
-    "Minibatches differ: this is about one of them, and unsaddle.torch.certify with a closure over "
-    "all the data is about the loss."
+    "Minibatches differ, and this is about one of them: for the loss itself call "
+    "unsaddle.torch.certify with a closure over all the data."
 )
 REFUSED = (
     "the gradient or the loss at the same parameters differs between two calls, so that a search "
@@ -39,29 +39,27 @@ REFUSED = (
 
 
 class Escape(SessionOptimizer):
-    """Any torch optimiser, and the escape of AGDAuto where that one would stay at a saddle.
+    """Any torch optimiser, with the escape of AGDAuto for the saddles at which that would stay.
 
-    Descends with the inner optimiser. When the gradient norm has been at most ``tol`` at
-    ``patience`` steps, without once exceeding twice that in between, it searches for negative
-    curvature, and jumps along it, or certifies that there is none. A jump that does not lower the
-    loss is halved, and at last not taken: the parameters are then what they were, to the bit. The
-    next search waits until the gradient has been above ``2 tol``.
+    The inner optimiser descends. When the gradient norm has been at most ``tol`` at ``patience``
+    steps, and never above ``2 tol`` between them, Escape searches for negative curvature. It jumps
+    along it, or certifies that there is none. A jump that does not lower the loss is halved several
+    times and then given up: the parameters are then what they were, to the bit. There is no other
+    search until the gradient has been above ``2 tol``.
 
-    With ``tol="auto"`` that is 1e-3, and a training on minibatches is searched too where it is
-    stuck: over ``5 * patience`` steps the mean gradient is lost in the noise of gradients, its
-    square at most 1.5 times what the noise of their mean is, and the loss does not fall by more
-    than two standard errors of the fitted line. Two minibatches at the same parameters must then
-    differ, and one that is asked twice must not. A search, all of whose gradients are of one
-    minibatch, is followed by a rest: one block, then two, four and so on while searches do not
-    lead to a jump.
+    ``tol="auto"`` is 1e-3. With it, Escape also searches where a training on minibatches is stuck:
+    over ``5 * patience`` steps the square of the mean gradient is at most 1.5 times the variance of
+    that mean, and the loss does not fall by more than two standard errors of the line fitted to it.
+    Before the search, two minibatches at the same parameters must have different gradients, and one
+    minibatch that is asked twice the same. All gradients of a search are of one minibatch. After a
+    search without a jump there is a rest, of one block of steps, then of two, four and so on.
 
-    Where the loss changes from step to step, a jump is kept only if the next minibatch curves down
-    along it too, and no certificate is given: a search knows one minibatch, not the loss.
+    Where the loss changes from step to step, a jump is kept only if the loss of the next minibatch
+    curves down along it too, and no certificate is given: a search knows one minibatch only.
 
-    After a jump the inner optimiser's state is reset (``reset=True``), as it belongs to another
-    place; otherwise it is kept. Every event is one line of the logger ``unsaddle``. A weight decay
-    that the inner optimiser adds to the gradient counts: gradient, jump and certificate are of the
-    loss with it.
+    A jump resets the inner optimiser's state, which belongs to the point before it, unless
+    ``reset=False``. Every event is one line of the logger ``unsaddle``. If the inner optimiser adds
+    a weight decay to the gradient, then ``tol``, jump and certificate are about the loss with it.
     """
 
     kept = (*SessionOptimizer.kept, "reset", "inner", "_asks")

@@ -46,7 +46,7 @@ class Method(ExactOptimizer):
         """Prepare a run.
 
         Args:
-            params: As every torch optimiser takes them; groups may differ in nothing.
+            params: As every torch optimiser takes them; all groups must have the same settings.
             seed: All randomness is a function of it.
             lr: The descent's step eta, the one setting that a scheduler may change; theory's if
                 None. Not for Auto and AGDAuto, which find it.
@@ -106,11 +106,11 @@ class Method(ExactOptimizer):
 
 
 class Auto(Method, method="auto"):
-    """L-BFGS and Lanczos: nothing to know of the loss, which must be the same at every call."""
+    """L-BFGS and Lanczos: needs no constants; the loss must be the same at every call."""
 
 
 class AGDAuto(Method, method="agd-auto"):
-    """Parameter-free accelerated descent: nothing to know of the loss, and nothing to store."""
+    """Parameter-free accelerated descent: needs no constants, and keeps ten vectors."""
 
 
 class PGD(Method, method="pgd"):
@@ -173,7 +173,7 @@ class Sampled(Method):
         """Prepare a run.
 
         Args:
-            params: As every torch optimiser takes them; groups may differ in nothing.
+            params: As every torch optimiser takes them; all groups must have the same settings.
             seed: All noise is a function of it; the minibatches are yours.
             lr: The descent's step eta, which a scheduler may change; theory's if None.
             group: The process group whose ranks train together, each with its own data; all
@@ -220,7 +220,8 @@ class Sampled(Method):
         super()._end(session)
         shown, p = self.certificate, session.parameters.escape
         if shown is not None and self.outcome is Outcome.JUMP_FAILED:
-            note = f"{shown.note} Upper end of Student's interval over {p.checks} minibatches."
+            note = f"{shown.note} The curvature is the upper end of Student's interval over "
+            note += f"{p.checks} minibatches."
             risk = p.failure_probability
             self.certificate = replace(shown, failure_probability=risk, note=note.strip())
 
