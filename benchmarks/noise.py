@@ -263,7 +263,7 @@ def _panel(axis: Any, lines: Sequence[Line]) -> None:
     axis.annotate("nothing is claimed above this", (min(SIZES), 1.0), (0, 3),
                   textcoords="offset points", color=style.SOFT, fontsize=8.5)  # fmt: skip
     chosen = "central" if lines[-2].central > 0.5 else "forward"
-    axis.annotate(f"{chosen} differences were chosen", (1e-2, 5e-9), ha="right", va="bottom",
+    axis.annotate(f"dots: {chosen} differences", (min(SIZES), 0.4), va="top",
                   color=style.INK, fontsize=8.5)  # fmt: skip
     axis.set(ylim=(3e-9, 8))
 
