@@ -24,7 +24,7 @@ STEPS = 2500  # of a training that does not end by itself
 OWN = {name: METHODS[name] for name in METHODS if name in LINES and name not in LONG_RUNS}
 KINDS = ("exception", "ctrl-c", "nan")
 AFTER = (TheirError, KeyboardInterrupt, NotFiniteError)
-SEARCHING = ("auto", "agd-auto")  # the step that is as long as the loss allows
+SEARCHING = ("auto", "agd-auto", "fastcubic")  # a step that is as long as the loss allows
 Trouble = Callable[[int], str]  # of the number of a call: the kind of fault, or nothing
 
 
@@ -53,7 +53,7 @@ def _fault(run: Any, kind: str, k: int) -> str:
     """Make the k-th call fail, and go on: the end must be the same, to the bit.
 
     What is raised costs the call that failed; if that was the second, by which an optimiser on
-    torch sees whether its closure repeats itself, the first is made again with it. A line search
+    torch sees whether its closure repeats itself, the first is made again with it. A trial
     takes NaN for a step too long, and goes on to a minimum by a shorter one.
     """
     whole, calls = _whole(run)
