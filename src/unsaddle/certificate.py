@@ -68,10 +68,13 @@ class Certificate:
     """Whether it rests on exact products with the Hessian, and not on differences of gradients."""
     products: int = 0
     """Products that this search took."""
+    coarser: bool = False
+    """Whether it holds for less than was asked for: a larger curvature_tol than the one given, or,
+    where none was, one above a tenth of the largest curvature. That is no success."""
 
     def __bool__(self) -> bool:
-        """Say whether it holds, so that ``if certificate:`` asks what it seems to ask."""
-        return self.holds is True
+        """Say whether it holds for what was asked, as ``if certificate:`` seems to ask."""
+        return self.holds is True and not self.coarser
 
     def __str__(self) -> str:
         """Say it in one sentence."""
@@ -141,6 +144,7 @@ def certificate(
         gradient_norm=float(claim.gradient_norm),
         exact=bool(claim.exact),
         products=int(claim.products),
+        coarser=bool(claim.coarser),
     )
 
 

@@ -42,6 +42,7 @@ ELSEWHERE = {
     "rng": SEED,
     "random_state": SEED,
     "eps": "is tol here, if the paper's is meant: pass tol=<the gradient norm to reach>",
+    "l": "is smoothness here: pass smoothness=<a bound on the norm of the Hessian>",
     "gamma": "is curvature_tol here: pass curvature_tol=<the curvature to certify>",
     "delta": "is failure_probability here: pass failure_probability=<a probability>",
     "rho": "is hessian_lipschitz here: pass hessian_lipschitz=<a bound>",

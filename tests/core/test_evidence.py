@@ -114,7 +114,9 @@ def test_curvature_of_six_tenths_of_gamma_is_found_and_not_refuted(search: str) 
             lambda x: spectrum * x, np.zeros(3), search, GAMMA, seed=seed
         )
         assert found.holds is False
-        assert str(found).startswith(f"negative curvature found: {found.curvature:.3g} along the")
+        assert str(found).startswith(
+            f"negative curvature found: {found.curvature:.3g} along certificate.direction"
+        )
         assert "refuted" not in str(found)
         assert found.curvature == pytest.approx(spectrum @ found.direction**2)
         assert found.curvature < -GAMMA / 2

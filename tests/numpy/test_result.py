@@ -45,6 +45,18 @@ def test_a_certificate_is_true_only_if_it_holds(holds: bool | None, truth: bool)
     assert bool(Certificate(holds, 0.1, 1.0, 0.0, None, 1, "")) is truth
 
 
+def test_a_certificate_of_less_than_was_asked_for_is_not_true() -> None:
+    """In float32 far from 0; where nothing was asked for, what could be shown is a success."""
+    x, curvatures = np.full(3, 10, np.float32), np.array([1.0, 0.5, 0.2], np.float32)
+    asked, free = (certify(lambda x: curvatures * (x - 10), x, it) for it in (1e-5, None))
+    assert asked.holds
+    assert asked.coarser
+    assert asked.curvature_tol > 1e-5
+    assert not asked
+    assert free
+    assert not free.coarser
+
+
 def test_the_gradient_at_x_is_given_wherever_a_run_is_cut_short() -> None:
     """Unless x is a trial of the line search that went further, whose gradient was not kept."""
     unknown = 0
@@ -153,6 +165,7 @@ def test_one_number_may_come_in_any_shape(answer: Any) -> None:
         ({"stat": 0.1}, "stat is unknown; did you mean 'state'?"),
         ({"lambda_min": 0.1}, "lambda_min is unknown\nThe arguments are"),
         ({"eps": 1e-3}, "eps is tol here"),
+        ({"l": 1.0}, "l is smoothness here"),
         ({"gamma": 0.1}, "gamma is curvature_tol here"),
         ({"delta": 0.1}, "delta is failure_probability here"),
         ({"rho": 0.1}, "rho is hessian_lipschitz here"),
