@@ -293,7 +293,8 @@ class SessionOptimizer(torch.optim.Optimizer):
         if loss is None and wanted:
             raise TypeError(
                 f"{type(self).__name__}.step() needs the loss: pass a closure that returns it, "
-                "opt.step(closure), or the loss itself, opt.step(loss=loss)"
+                "opt.step(closure), or, if every step has all the data, the loss itself, "
+                "opt.step(loss=loss)"
             )
 
     def _between(self, query: Query) -> bool:
