@@ -41,7 +41,7 @@ def test_a_gamma_that_noise_hides_is_no_success(family: str, method: str) -> Non
         if result.outcome is Outcome.COARSER:
             assert result.status != 0
             assert f"raised from {gamma:.3g} to" in result.message
-            assert "a gradient with noise" in result.message
+            assert "the gradient's noise" in result.message
             assert "gradient_noise=" in result.message
             assert "probe_radius=" in result.message
 
@@ -89,4 +89,4 @@ def test_certify_says_what_was_raised_and_that_it_holds() -> None:
     assert found.holds
     assert found.curvature_tol > 1e-6
     assert "curvature_tol was raised from 1e-06 to" in found.note
-    assert "a gradient with noise" in found.note
+    assert "the gradient's noise" in found.note
