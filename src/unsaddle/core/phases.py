@@ -85,6 +85,7 @@ class PhaseName(IntEnum):
     REFINE = 69  # lanczos: the lowest direction, where not all of the basis was kept
     RECHECK_CLOSE = 70  # is it noise that a recheck has met?
     CHEBYSHEV_CHECK = 71  # neon2: is what has grown negative curvature?
+    SHORTEN = 73  # lanczos: a shorter radius, as differences err by more than they should
     CHOOSE_STEP = 72  # adancd: along the gradient, or along negative curvature
 
     CERTIFIED = -1

@@ -2,9 +2,12 @@
 
 1. If no noise is known of, ``noise_level.py`` finds out if it is noise, and the search begins anew
    from the same v_1. So it does where a jump does not pay, if v_1 was probed over r only.
-2. If noise is known of, radius and sides are chosen anew, in ``noisy_radius.py``: along the last
-   v_k, which shows more than a random direction of what f does where it is stiff.
-3. From then on, at the same point, gamma is raised to four times the error. The event on which the
+2. If noise is known of and differences are forward, radius and sides are chosen anew, in
+   ``noisy_radius.py``: along the last v_k, which shows more than a random direction of what f does
+   where it is stiff.
+3. If they are central, the error itself tells which r would be better, at no gradient: one as large
+   as bending is balanced with the noise by a shorter r, as ``recheck.py`` does it.
+4. Else, and from then on at the same point, gamma is raised to four times the error. The event on which the
    certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
    the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
    T in its place, it begins anew.
@@ -21,10 +24,11 @@ from unsaddle.escapes.basis import place
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.noise_level import CLOSE_BY
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD
+from unsaddle.escapes.recheck import refined
 from unsaddle.escapes.recurrence import Recurrence, again
 
 DOUBT, RAISE, UNRESOLVED = PhaseName.DOUBT, PhaseName.RAISE, PhaseName.UNRESOLVED
-SEARCH_ANEW = PhaseName.SEARCH_ANEW
+SEARCH_ANEW, SHORTEN = PhaseName.SEARCH_ANEW, PhaseName.SHORTEN
 SHORTEN_FIRST = 0.5  # any factor below one
 
 
@@ -44,6 +48,19 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         resolution=e.resolution._replace(error=inf),
     )
     return s.searched(ops.where(new, CLOSE_BY, NOISY_AHEAD), after)
+
+
+def shorten(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Begin anew over an r at which bending and noise are in balance, or raise gamma."""
+    e = s.escape
+    probe, onto = refined(ops, p, e, e.recurrence.off_tridiagonal, 1.0)
+    return s.searched(onto, e._replace(probe=probe._replace(doubted=onto == SEARCH_ANEW)))
+
+
+def doubts(ops: Ops, e: Memory) -> Scalar:
+    """The phase in which an error is dealt with that is larger than was counted with."""
+    chosen = ops.where((e.probe.noise > 0) & (e.resolution.sides > 1), SHORTEN, DOUBT)
+    return ops.where(e.probe.doubted, RAISE, chosen)
 
 
 def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:

@@ -40,7 +40,7 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, PROVE, PhaseName
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.basis import error_of, extended, full, keeps_all, orthogonal
-from unsaddle.escapes.doubt import DOUBT, RAISE, doubt, raising
+from unsaddle.escapes.doubt import DOUBT, RAISE, SHORTEN, doubt, doubts, raising, shorten
 from unsaddle.escapes.krylov import Memory, Settings, memory
 from unsaddle.escapes.lowest import REFINE, RITZ_VECTOR, conjugate, refine, refined, ritz_vector
 from unsaddle.escapes.probe import SEARCH, at_new_point, difference, next_step
@@ -93,16 +93,16 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
     grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
     clear = 4 * row.off_tridiagonal <= e.resolution.curvature_tol
-    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
+    doubtful = doubts(ops, e)
     ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, full(ops, e))
     lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
-    claims = ops.where(clear, lowest, doubts)
-    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
+    claims = ops.where(clear, lowest, doubtful)
+    found = ops.where(clear | (row.dip < 0), lowest, doubtful)  # else it may be error
     over = e.steps >= len(e.basis.diagonal)
     undecided = ops.where(over, PROVE, next_step(ops, e.resolution))
     measured = (e.probe.noise > 0) | e.probe.unpaired
     early = measured & ops.where(clear | e.probe.doubted, False, True)
-    onto = ops.where(ripe, found, ops.where(early, DOUBT, undecided))
+    onto = ops.where(ripe, found, ops.where(early, doubtful, undecided))
     onto = ops.where(missing & grown, claims, onto)
     onto = ops.where(row.refining > 0, refined(ops, e), onto)
     return ops.where(row.beta < inf, onto, UNRESOLVED)  # differences that overflow show nothing
@@ -115,6 +115,7 @@ lanczos = Part(
         FIRST_STEP: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         DOUBT: Phase(iterate, NOTHING, doubt),
+        SHORTEN: Phase(iterate, NOTHING, shorten),
         RAISE: Phase(iterate, NOTHING, raising(onward)),
         RITZ_VECTOR: Phase(iterate, NOTHING, ritz_vector),
         REFINE: Phase(iterate, NOTHING, refine),

@@ -116,6 +116,8 @@ def next_radius(
 def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep the radius, the sides and the noise for the rest of the run, and search with them."""
     probe = s.escape.probe._replace(stage=0)
+    doubted = ops.where(probe.sides > 1, False, probe.doubted)  # a central one can be shortened
+    probe = probe._replace(doubted=doubted)
     resolution = as_chosen(ops, p, s, probe)
     after = s.escape._replace(probe=probe, resolution=resolution)
     begins = ops.where(s.escape.steps > 0, SEARCH_ANEW, next_step(ops, resolution))

@@ -91,7 +91,7 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     straight = error <= ops.maximum(e.resolution.curvature_tol / 4, 4 * noise_of(e))
     claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
-    finer, failed = refined(ops, e, error, share)
+    finer, failed = refined(ops, p, e, error, share)
     probe = choose_scalars(ops, straight, e.probe, finer)
     probe = probe._replace(kept=bend, stage=e.probe.stage + 1)
     return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
@@ -117,12 +117,14 @@ def noise_of(e: Any) -> Scalar:
     return 2 * e.resolution.noise / (e.resolution.sides * e.resolution.radius)
 
 
-def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Scalar]:
+def refined(
+    ops: Ops, p: Parameters, e: Any, error: Scalar, queried: Scalar
+) -> tuple[Probe, Scalar]:
     """Choose a shorter radius for the rest of the run, or a larger gamma if that gains little."""
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
     share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
     share = ops.maximum(share, TUNING.shortest)
-    anew = error > TUNING.bends * noise_of(e)
+    anew = (error > TUNING.bends * noise_of(e)) & (p.escape.probe_radius == 0)
     share = ops.where(anew, share, 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
