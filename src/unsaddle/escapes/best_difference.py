@@ -27,6 +27,7 @@ class Tuning(NamedTuple):
 
     visible: float = 6.0  # s/r, above 2: three deviations of what noise alone shows as rho_4 r^2/6
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
+    shortest: float = 1 / 16  # of r, (0, 1): the least share, as derivatives are taken to be constant
     finer: float = 0.5  # (0, 1): central by forward error at which twice the gradients pay
 
 
@@ -42,6 +43,7 @@ class Measured(NamedTuple):
     quartic: Scalar  # rho_4 r^2/6
     gamma: Scalar  # that is asked for
     enough: Scalar  # the gamma that will do
+    free: Scalar  # whether r is to be chosen
 
 
 def measured(ops: Ops, p: Parameters, e: Any, gradient: Vector) -> Measured:
@@ -51,26 +53,43 @@ def measured(ops: Ops, p: Parameters, e: Any, gradient: Vector) -> Measured:
     even = ops.add(ops.add(probe.behind, -4.0, gradient), 8.0, e.gradient)
     noise = ops.maximum(probe.noise, ops.norm(even) / sqrt(70)) / r
     rho = ops.where(probe.held > TUNING.visible * noise, 2 * probe.held / r, 0.0)
-    curvature, given = e.resolution.smoothness, p.escape.curvature_tol > 0
-    gamma = target(ops, p, curvature, rho, 0.0)
-    enough = ops.maximum(gamma, ops.where(given, 0.0, TUNING.enough * curvature))
-    return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, enough)
+    curvature = e.resolution.smoothness
+    gamma, will_do = target(ops, p, curvature, rho, 0.0), enough(ops, p, curvature, rho)
+    free = p.escape.probe_radius == 0
+    return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, will_do, free)
 
 
-def hides(m: Measured) -> Scalar:
-    """Say whether bending cannot be told from noise over this r."""
-    return m.quartic <= TUNING.visible * m.noise
+def enough(ops: Ops, p: Parameters, curvature: Scalar, rho: Scalar) -> Scalar:
+    """The gamma that will do: the one given, or a thousandth of the curvature."""
+    own = ops.where(p.escape.curvature_tol > 0, 0.0, TUNING.enough * curvature)
+    return ops.maximum(target(ops, p, curvature, rho, 0.0), own)
+
+
+def bends(ops: Ops, error: Scalar, bending: Scalar, noise: Scalar) -> Scalar:
+    """Say whether it is bending: more than noise, and than all error over the best r so far."""
+    return bending > ops.maximum(TUNING.visible * noise, error)
+
+
+def at_best(
+    ops: Ops, m: Measured, error: Scalar, bending: Scalar, noise: Scalar, power: int
+) -> tuple[Scalar, Scalar]:
+    """The share of r at which b share^power + noise/share is least, if f bends; and the error."""
+    seen = m.free & bends(ops, error, bending, noise)
+    least = (noise / (power * ops.where(seen, bending, 1.0))) ** (1 / (1 + power))
+    share = ops.where(seen, ops.maximum(least, TUNING.shortest), 1.0)
+    return share, bending * share**power + noise / share
 
 
 def better(ops: Ops, probe: Probe, error: Scalar, m: Measured) -> tuple[Probe, Scalar]:
-    """Give the best difference so far, of which the error is given, or the better one over r."""
-    forward, central = m.bending + m.quartic + 2 * m.noise, m.quartic + m.noise
+    """Give the best difference so far, of which the error is given, or the better one by this r."""
+    ahead, forward = at_best(ops, m, error, m.bending + m.quartic, 2 * m.noise, 1)
+    both, central = at_best(ops, m, error, m.quartic, m.noise, 2)
     twice = (4 * forward > m.enough) & (central <= TUNING.finer * forward)
-    off = ops.where(twice, central, forward)
+    share, off = ops.where(twice, both, ahead), ops.where(twice, central, forward)
     improves = off < error
     found = {
-        "radius": m.radius,
-        "bending": m.quartic + ops.where(twice, 0.0, m.bending),
+        "radius": share * m.radius,
+        "bending": off - ops.where(twice, 1, 2) * m.noise / share,
         "noise": m.noise * m.radius,
         "sides": ops.where(twice, 2, 1),
     }

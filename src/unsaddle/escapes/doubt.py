@@ -29,7 +29,6 @@ from unsaddle.escapes.recurrence import Recurrence, again
 
 DOUBT, RAISE, UNRESOLVED = PhaseName.DOUBT, PhaseName.RAISE, PhaseName.UNRESOLVED
 SEARCH_ANEW, SHORTEN = PhaseName.SEARCH_ANEW, PhaseName.SHORTEN
-SHORTEN_FIRST = 0.5  # any factor below one
 
 
 def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -37,9 +36,8 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     e, new = s.escape, s.escape.probe.noise == 0
     last = ops.copy(ops.get_vector(e.basis.vectors, place(ops, e, e.steps - 1)))
     first = on_sphere(ops, s)
-    held = e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2)
+    held = ops.where(new, e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2), 0.0)
     probe = e.probe._replace(held=held, stage=0, unpaired=False, doubted=True)
-    probe = probe._replace(radius_factor=SHORTEN_FIRST)
     after = e._replace(
         direction=ops.switch(new, ops.copy(first), last),
         basis=e.basis._replace(vectors=ops.set_vector(e.basis.vectors, 0, first)),

@@ -1,12 +1,10 @@
 """How far to probe where gradients are noisy.
 
-The error of differences is measured along v_1 by ``best_difference.py``, at four gradients
-x~ +- r v_1 and x~ +- (r/2) v_1 for each r:
-
-1. First r is lengthened, at one gradient each, until the gradient changes by 32 times the noise.
-2. Then it is lengthened as long as that lowers the error, or shortened if the first two longer ones
-   do not, until gamma can be shown or the error rises again. Where a search has met errors that are
-   larger than it counted with, it is first shortened.
+1. r is lengthened along v_1, at one gradient each, until the gradient changes by 32 times the noise
+   and noise alone hides no more than sixteen times gamma, or |H v_1| is seen to change.
+2. From there ``best_difference.py`` measures the error of differences at four gradients, x~ +- r v_1
+   and x~ +- (r/2) v_1. While bending cannot be told from noise, a longer r is tried, until gamma can
+   be shown or the error rises. Where bending shows, it tells how much shorter r should have been.
 3. Where gamma is not given, a thousandth of the curvature will do: a wider probe shows more along
    v_1, and less along another direction that bends.
 
@@ -21,8 +19,16 @@ from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
 from unsaddle.core.resolution import vacuous
-from unsaddle.escapes.best_difference import Measured, as_chosen, better, hides, measured
-from unsaddle.escapes.probe import Probe, next_step
+from unsaddle.escapes.best_difference import (
+    Measured,
+    as_chosen,
+    bends,
+    better,
+    enough,
+    measured,
+)
+from unsaddle.escapes.best_difference import TUNING as BEST
+from unsaddle.escapes.probe import next_step
 
 NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
 HALF_AHEAD, HALF_BEHIND = PhaseName.NOISY_HALF_AHEAD, PhaseName.NOISY_HALF_BEHIND
@@ -38,6 +44,7 @@ class Tuning(NamedTuple):
     clear: float = 32.0  # noises, above 4: a change of the gradient that shows curvature to 3 %
     longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
     longest: float = 16.0  # per attempt, above that: r while noise is all that is to be seen
+    worth: float = 2.0  # per attempt, above 1: r is not lengthened by less
 
 
 TUNING = Tuning()
@@ -49,17 +56,33 @@ def fits(ops: Ops, p: Parameters, x: Vector, radius: Scalar, widest: float) -> S
     return (radius <= widest * ops.maximum(ops.norm(x), 1.0)) & free
 
 
+def within_reach(ops: Ops, p: Parameters, x: Vector, radius: Scalar) -> Scalar:
+    """The radius, or the longest one that may be tried; zero where it was given."""
+    widest = TUNING.widest * ops.maximum(ops.norm(x), 1.0)
+    reach = ops.where(widest < p.escape.max_step, widest, p.escape.max_step)
+    return ops.where(p.escape.probe_radius > 0, 0.0, ops.where(radius < reach, radius, reach))
+
+
 def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep g(x~ + r v_1) if it stands out from the noise; else lengthen r."""
-    e, r = s.escape, s.escape.resolution.radius
+    """Keep g(x~ + r v_1) if it stands out from the noise and r will do; else lengthen r."""
+    e, r, noise = s.escape, s.escape.resolution.radius, s.escape.probe.noise
     change = ops.norm(ops.add(gradient, -1.0, e.gradient))
-    shown = change >= TUNING.clear * e.probe.noise
-    further = ops.where(shown, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
-    hopeless = change < 2 * e.probe.noise
-    onward = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
+    ready = (change >= TUNING.clear * noise) & will_do(ops, p, e, change / r)
+    further = ops.where(ready, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
+    hopeless = (change < 2 * noise) & (e.probe.stage == 0)
+    onward = ops.where(hopeless, UNRESOLVED, NOISY_BEHIND)
     resolution = e.resolution._replace(radius=ops.where(further, TUNING.emerge * r, r))
-    known = e._replace(resolution=resolution, probe=e.probe._replace(kept=ops.copy(gradient)))
+    probe = e.probe._replace(kept=ops.copy(gradient), held=change / r)
+    known = e._replace(resolution=resolution, probe=probe)
     return s.searched(ops.where(further, NOISY_AHEAD, onward), known)
+
+
+def will_do(ops: Ops, p: Parameters, e: Any, curvature: Scalar) -> Scalar:
+    """Say whether noise hides little over r, or |H v_1| is not what it was over the r before."""
+    noise, before = e.probe.noise / e.resolution.radius, e.probe.held
+    changed = abs(curvature - before) > BEST.visible * TUNING.emerge * noise
+    little = 4 * noise <= TUNING.longest * enough(ops, p, curvature, 0.0)
+    return little | ((before > 0) & changed) | (e.probe.stage > 0)
 
 
 def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -81,36 +104,25 @@ def half_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
 
 
 def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep the better difference; try another radius, or be content."""
+    """Keep the better difference; try a longer radius, or be content."""
     e, wide = s.escape, measured(ops, p, s.escape, gradient)
     best, error = better(ops, e.probe, e.resolution.error, wide)
-    radius, again = next_radius(ops, e, wide, best, error)
-    fit = fits(ops, p, s.x, radius, TUNING.widest)
-    shorter = best.radius / TUNING.longer
-    radius = ops.where(fit, radius, shorter)
-    again = again & (fit | (e.probe.stage == 0)) & (p.escape.probe_radius == 0)
-    radius = ops.where(again, radius, best.radius)
-    factor = ops.where(radius < wide.radius, 1 / TUNING.longer, TUNING.longer)
-    probe = best._replace(behind=e.gradient, radius_factor=factor, stage=e.probe.stage + 1)
+    longer = within_reach(ops, p, s.x, wide.radius * lengthening(ops, e, wide))
+    over = bends(ops, e.resolution.error, wide.quartic, wide.noise)
+    hopeful = (error < e.resolution.error) | (e.probe.stage == 1)
+    again = ops.where(over, False, hopeful) & (4 * error > wide.enough) & (longer >= TUNING.worth * wide.radius)
+    probe = best._replace(behind=e.gradient, radius_factor=1.0, stage=e.probe.stage + 1)
+    radius = ops.where(again, longer, best.radius)
     seen = e.resolution._replace(radius=radius, error=error, asked=wide.gamma)
     onward = ops.where(again, NOISY_AHEAD, NOISY_CHOICE)
     return s.searched(onward, e._replace(probe=probe, resolution=seen))
 
 
-def next_radius(
-    ops: Ops, e: Any, wide: Measured, best: Probe, error: Scalar
-) -> tuple[Scalar, Scalar]:
-    """The next r, and whether it is to be tried: noise may grow with r, but not for long."""
-    stage, improves, shortens = e.probe.stage, error < e.resolution.error, e.probe.radius_factor < 1
-    patient = ops.where(shortens, False, stage == 1)
-    turns = ops.where(improves | patient, False, stage <= 2)
-    enough = ops.maximum(wide.enough, ops.tiny(e.gradient))
-    wanted = ops.maximum(TUNING.longer, 8 * wide.noise / enough)
-    wanted = ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
-    longer = ops.where(hides(wide), wanted, TUNING.longer)
-    onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
-    back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
-    return ops.where(turns, back, onward), (4 * error > wide.enough) & (improves | patient | turns)
+def lengthening(ops: Ops, e: Any, wide: Measured) -> Scalar:
+    """How much longer r has to be for noise to hide gamma no more, between four and sixteen."""
+    wanted = 8 * wide.noise / ops.maximum(wide.enough, ops.tiny(e.gradient))
+    wanted = ops.maximum(TUNING.longer, wanted)
+    return ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
 
 
 def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
