@@ -130,6 +130,6 @@ def test_what_the_recheck_sees_along_the_lowest_direction_decides(bend: float, e
     probe = Probe(kept=bend * u, behind=np.zeros(2), stage=recheck.LOWEST_HALF)
     known = {"probe": probe, "resolution": SHARP, "direction": u, "gradient": 0 * u}
     e = Record(curvature=0.0, largest_error=lambda ops: 1e-9, **known)
-    p: Any = Record(products=False)
+    p: Any = Record(products=False, escape=Record(probe_radius=0.0))
     s: Any = Record(escape=e)
     assert recheck.recheck(ops, p, s, 0.0, bend * u / 2).phase == end

@@ -7,7 +7,9 @@ With s the noise of a gradient, a difference over r is off by
 
 Noise need not be the same over all distances: a program that starts from its last answer is less
 noisy close by. So these terms are measured over each r that is tried, and the least sum is chosen;
-s is at least what was declared, or measured for the best difference so far.
+s is at least what was declared, or measured for the best difference so far. Bending that shows, and
+is more than all error over the best r so far, tells how much shorter r should be; noise may look
+like bending over one r, but not over two.
 A central difference takes twice the gradients: it is taken where the forward one hides gamma and it
 is at least twice as good.
 """
@@ -27,7 +29,7 @@ class Tuning(NamedTuple):
 
     visible: float = 6.0  # s/r, above 2: three deviations of what noise alone shows as rho_4 r^2/6
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
-    shortest: float = 1 / 16  # of r, (0, 1): the least share, as derivatives are taken to be constant
+    shortest: float = 1 / 16  # of r, (0, 1): derivatives are not the same over longer distances
     finer: float = 0.5  # (0, 1): central by forward error at which twice the gradients pay
 
 

@@ -5,12 +5,12 @@
 2. If noise is known of and differences are forward, radius and sides are chosen anew, in
    ``noisy_radius.py``: along the last v_k, which shows more than a random direction of what f does
    where it is stiff.
-3. If they are central, the error itself tells which r would be better, at no gradient: one as large
-   as bending is balanced with the noise by a shorter r, as ``recheck.py`` does it.
-4. Else, and from then on at the same point, gamma is raised to four times the error. The event on which the
-   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
-   the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
-   T in its place, it begins anew.
+3. If they are central, the error itself tells a better r, at no gradient: one that is shorter, if
+   that halves the error, as in ``recheck.py``.
+4. Else, and from then on at the same point, gamma is raised to four times the error. The event on
+   which the certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off
+   the same T: the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has
+   put another T in its place, it begins anew.
 """
 
 from collections.abc import Callable

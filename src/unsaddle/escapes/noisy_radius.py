@@ -1,10 +1,10 @@
 """How far to probe where gradients are noisy.
 
-1. r is lengthened along v_1, at one gradient each, until the gradient changes by 32 times the noise
-   and noise alone hides no more than sixteen times gamma, or |H v_1| is seen to change.
-2. From there ``best_difference.py`` measures the error of differences at four gradients, x~ +- r v_1
-   and x~ +- (r/2) v_1. While bending cannot be told from noise, a longer r is tried, until gamma can
-   be shown or the error rises. Where bending shows, it tells how much shorter r should have been.
+1. r is lengthened along v_1, at one gradient each, until the gradient changes by 32 times the
+   noise and noise alone hides at most sixteen times gamma, or |H v_1| is seen to change.
+2. From there ``best_difference.py`` measures the error of differences, at four gradients for each
+   r, x~ +- r v_1 and x~ +- (r/2) v_1. Where bending shows, it tells how much shorter r should be.
+   Else a longer r is tried, until gamma can be shown or the error rises.
 3. Where gamma is not given, a thousandth of the curvature will do: a wider probe shows more along
    v_1, and less along another direction that bends.
 
@@ -19,6 +19,7 @@ from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
 from unsaddle.core.resolution import vacuous
+from unsaddle.escapes.best_difference import TUNING as BEST
 from unsaddle.escapes.best_difference import (
     Measured,
     as_chosen,
@@ -27,7 +28,6 @@ from unsaddle.escapes.best_difference import (
     enough,
     measured,
 )
-from unsaddle.escapes.best_difference import TUNING as BEST
 from unsaddle.escapes.probe import next_step
 
 NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
@@ -110,7 +110,8 @@ def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     longer = within_reach(ops, p, s.x, wide.radius * lengthening(ops, e, wide))
     over = bends(ops, e.resolution.error, wide.quartic, wide.noise)
     hopeful = (error < e.resolution.error) | (e.probe.stage == 1)
-    again = ops.where(over, False, hopeful) & (4 * error > wide.enough) & (longer >= TUNING.worth * wide.radius)
+    hopeful = hopeful & (4 * error > wide.enough) & (longer >= TUNING.worth * wide.radius)
+    again = ops.where(over, False, hopeful)
     probe = best._replace(behind=e.gradient, radius_factor=1.0, stage=e.probe.stage + 1)
     radius = ops.where(again, longer, best.radius)
     seen = e.resolution._replace(radius=radius, error=error, asked=wide.gamma)

@@ -12,9 +12,9 @@ Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
 Four times that error must stay below gamma, or it must be at most four times what noise adds to it.
-Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If it is
-not, the search begins anew over a shorter r, such that bending and noise are in balance; where
-noise may be all, gamma is raised to four errors instead.
+Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If not,
+the search begins anew over a shorter r, such that bending and noise are in balance; where that does
+not halve the error, or r was given, gamma is raised to four errors instead.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -44,7 +44,7 @@ class Tuning(NamedTuple):
 
     asked: float = 0.5  # of gamma, (0, 1): the share that the theorems of the papers find
     close: float = 1 / 16  # of r, (0, 1/2): bending over it is next to nothing
-    bends: float = 16.0  # noises, above 4: an error as large is bending, which a shorter r mends
+    finer: float = 0.5  # (0, 1): what a shorter r has to make of the error, to be worth a search
     shortest: float = 1 / 64  # (0, 1): the least share in one go; the balance is but a guess
 
 
@@ -117,21 +117,19 @@ def noise_of(e: Any) -> Scalar:
     return 2 * e.resolution.noise / (e.resolution.sides * e.resolution.radius)
 
 
-def refined(
-    ops: Ops, p: Parameters, e: Any, error: Scalar, queried: Scalar
-) -> tuple[Probe, Scalar]:
-    """Choose a shorter radius for the rest of the run, or a larger gamma if that gains little."""
+def refined(ops: Ops, p: Parameters, e: Any, error: Scalar, over: Scalar) -> tuple[Probe, Scalar]:
+    """Choose the r at which bending and noise are equal, or a larger gamma if that gains little."""
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
     share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
     share = ops.maximum(share, TUNING.shortest)
-    anew = (error > TUNING.bends * noise_of(e)) & (p.escape.probe_radius == 0)
+    anew = (2 * share**resolution.sides <= TUNING.finer) & (p.escape.probe_radius == 0)
     share = ops.where(anew, share, 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
         bending=error * share**resolution.sides,
         sides=resolution.sides,
         error_floor=ops.where(anew, e.probe.error_floor, 4 * error),
-        held=error * queried * resolution.radius / sqrt(2),
+        held=error * over * resolution.radius / sqrt(2),
     )
     shorter = ops.where(e.probe.noise > 0, SEARCH_ANEW, RECHECK_CLOSE)
     return probe, ops.where(anew, shorter, RAISE)
