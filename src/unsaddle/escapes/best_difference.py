@@ -55,16 +55,11 @@ def measured(ops: Ops, p: Parameters, e: Any, gradient: Vector) -> Measured:
     even = ops.add(ops.add(probe.behind, -4.0, gradient), 8.0, e.gradient)
     noise = ops.maximum(probe.noise, ops.norm(even) / sqrt(70)) / r
     rho = ops.where(probe.held > TUNING.visible * noise, 2 * probe.held / r, 0.0)
-    curvature = e.resolution.smoothness
-    gamma, will_do = target(ops, p, curvature, rho, 0.0), enough(ops, p, curvature, rho)
+    curvature, given = e.resolution.smoothness, p.escape.curvature_tol > 0
+    gamma = target(ops, p, curvature, rho, 0.0)
+    enough = ops.maximum(gamma, ops.where(given, 0.0, TUNING.enough * curvature))
     free = p.escape.probe_radius == 0
-    return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, will_do, free)
-
-
-def enough(ops: Ops, p: Parameters, curvature: Scalar, rho: Scalar) -> Scalar:
-    """The gamma that will do: the one given, or a thousandth of the curvature."""
-    own = ops.where(p.escape.curvature_tol > 0, 0.0, TUNING.enough * curvature)
-    return ops.maximum(target(ops, p, curvature, rho, 0.0), own)
+    return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, enough, free)
 
 
 def bends(ops: Ops, error: Scalar, bending: Scalar, noise: Scalar) -> Scalar:

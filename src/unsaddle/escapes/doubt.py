@@ -36,7 +36,7 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     e, new = s.escape, s.escape.probe.noise == 0
     last = ops.copy(ops.get_vector(e.basis.vectors, place(ops, e, e.steps - 1)))
     first = on_sphere(ops, s)
-    held = ops.where(new, e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2), 0.0)
+    held = e.recurrence.off_tridiagonal * e.resolution.radius / sqrt(2)
     probe = e.probe._replace(held=held, stage=0, unpaired=False, doubted=True)
     after = e._replace(
         direction=ops.switch(new, ops.copy(first), last),

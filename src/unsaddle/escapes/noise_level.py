@@ -71,7 +71,7 @@ def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     factor = ops.where(fixed, 1.0, ops.where(noisy, RADIUS.emerge, shorter))
     noise = ops.maximum(close, ops.where(rounded, probe.held, 0.0))
     noise = ops.where(noisy, noise, probe.noise)
-    known = probe._replace(noise=noise, radius_factor=factor, held=0.0)
+    known = probe._replace(noise=noise, radius_factor=factor)
     error = ops.where(noisy, inf, e.resolution.error)
     resolution = e.resolution._replace(radius=factor * e.resolution.radius, error=error)
     after = e._replace(probe=known, resolution=resolution)
@@ -87,7 +87,6 @@ def after_recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
         noise=ops.where(noisy, close, 0.0),
         radius=ops.where(noisy, 0.0, probe.radius),
         radius_factor=1.0,
-        held=0.0,
         stage=0,
     )
     longer = ops.where(fixed, 1.0, RADIUS.emerge)

@@ -1,7 +1,7 @@
 """How far to probe where gradients are noisy.
 
 1. r is lengthened along v_1, at one gradient each, until the gradient changes by 32 times the
-   noise and noise alone hides at most sixteen times gamma, or |H v_1| is seen to change.
+   noise.
 2. From there ``best_difference.py`` measures the error of differences, at four gradients for each
    r, x~ +- r v_1 and x~ +- (r/2) v_1. Where bending shows, it tells how much shorter r should be.
    Else a longer r is tried, until gamma can be shown or the error rises.
@@ -19,13 +19,11 @@ from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
 from unsaddle.core.resolution import vacuous
-from unsaddle.escapes.best_difference import TUNING as BEST
 from unsaddle.escapes.best_difference import (
     Measured,
     as_chosen,
     bends,
     better,
-    enough,
     measured,
 )
 from unsaddle.escapes.probe import next_step
@@ -64,25 +62,16 @@ def within_reach(ops: Ops, p: Parameters, x: Vector, radius: Scalar) -> Scalar:
 
 
 def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep g(x~ + r v_1) if it stands out from the noise and r will do; else lengthen r."""
-    e, r, noise = s.escape, s.escape.resolution.radius, s.escape.probe.noise
+    """Keep g(x~ + r v_1) if it stands out from the noise; else lengthen r."""
+    e, r = s.escape, s.escape.resolution.radius
     change = ops.norm(ops.add(gradient, -1.0, e.gradient))
-    ready = (change >= TUNING.clear * noise) & will_do(ops, p, e, change / r)
-    further = ops.where(ready, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
-    hopeless = (change < 2 * noise) & (e.probe.stage == 0)
-    onward = ops.where(hopeless, UNRESOLVED, NOISY_BEHIND)
+    shown = change >= TUNING.clear * e.probe.noise
+    further = ops.where(shown, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
+    hopeless = change < 2 * e.probe.noise
+    onward = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
     resolution = e.resolution._replace(radius=ops.where(further, TUNING.emerge * r, r))
-    probe = e.probe._replace(kept=ops.copy(gradient), held=change / r)
-    known = e._replace(resolution=resolution, probe=probe)
+    known = e._replace(resolution=resolution, probe=e.probe._replace(kept=ops.copy(gradient)))
     return s.searched(ops.where(further, NOISY_AHEAD, onward), known)
-
-
-def will_do(ops: Ops, p: Parameters, e: Any, curvature: Scalar) -> Scalar:
-    """Say whether noise hides little over r, or |H v_1| is not what it was over the r before."""
-    noise, before = e.probe.noise / e.resolution.radius, e.probe.held
-    changed = abs(curvature - before) > BEST.visible * TUNING.emerge * noise
-    little = 4 * noise <= TUNING.longest * enough(ops, p, curvature, 0.0)
-    return little | ((before > 0) & changed) | (e.probe.stage > 0)
 
 
 def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

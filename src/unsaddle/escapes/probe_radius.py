@@ -77,7 +77,7 @@ def first(
     known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
     trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
     unpaired = known_change & trusted if lanczos else False
-    probe = probe._replace(behind=gradient, noise=noise, radius_factor=1.0, held=0.0, stage=0)
+    probe = probe._replace(behind=gradient, noise=noise, radius_factor=1.0, stage=0)
     probe = probe._replace(unpaired=unpaired, doubted=probe.doubted | p.products)
     unit = ops.maximum(ops.roundoff(s.x), c.unit)
     small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
