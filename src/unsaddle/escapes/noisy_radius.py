@@ -97,7 +97,7 @@ def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     e, wide = s.escape, measured(ops, p, s.escape, gradient)
     best, error = better(ops, e.probe, e.resolution.error, wide)
     longer = within_reach(ops, p, s.x, wide.radius * lengthening(ops, e, wide))
-    over = bends(ops, e.resolution.error, wide.quartic, wide.noise) & (e.probe.stage > 1)
+    over = bends(ops, e.resolution.error, wide.quartic, wide.noise)
     hopeful = (error < e.resolution.error) | (e.probe.stage == 1)
     hopeful = hopeful & (4 * error > wide.enough) & (longer >= TUNING.worth * wide.radius)
     again = ops.where(over, False, hopeful)
