@@ -87,6 +87,8 @@ def _judged(door: Door, name: str, value: Any) -> str:
     except Exception as error:
         if any(it in str(error) for it in THEIRS):
             return ""
+        if name == "closure" and str(error).startswith("the closure "):  # it was called, and that
+            return ""  # is an error of the run, or a warning, which says what it did
         raise
     return inconsistent(result)
 

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -95,3 +96,18 @@ def test_a_right_closure_is_asked_once_more_at_most(door, wrong):
         for _ in range(5):
             opt.step(fit)
     assert fit.calls == opt.queries + (door != "Escape")
+
+
+@pytest.mark.parametrize("word", ["closure", "hessp"])
+def test_a_model_is_no_closure(word):
+    """It can be called, but with data only."""
+    model = torch.nn.Linear(2, 1)
+    given = {"closure": lambda: None, word: model}
+    with pytest.raises(TypeError, match=f"{word} must be a function without arguments .* Linear"):
+        front.certify(given.pop("closure"), model.parameters(), **given)
+
+
+def test_an_array_is_no_saved_state():
+    opt = front.Auto(torch.nn.Linear(2, 1).parameters())
+    with pytest.raises(ValueError, match="state_dict is not of"):
+        opt.load_state_dict(np.zeros(2, [("a", float)]))

@@ -81,8 +81,18 @@ def tensor(given: Any) -> torch.Tensor:
 
 def check_closure(closure: Any, instead: str) -> None:
     """Refuse a closure that cannot be called."""
+    refuse_model("closure", closure)
     if not callable(closure):
         raise TypeError(f"closure must be callable, got {type(closure).__name__}; {instead}")
+
+
+def refuse_model(name: str, value: Any) -> None:
+    """Refuse a model where a function without arguments is wanted: a model is called with data."""
+    if isinstance(value, torch.nn.Module):
+        raise TypeError(
+            f"{name} must be a function without arguments that returns the loss, got the model "
+            f"{type(value).__name__}: pass a function that calls it on the data"
+        )
 
 
 def is_sharded(p: Any) -> bool:

@@ -12,6 +12,7 @@ from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.session import Query
 from unsaddle.methods.checks import function
 from unsaddle.torch import saved
+from unsaddle.torch.inputs import refuse_model
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import Closure, SessionOptimizer
 from unsaddle.torch.ranks import Ranks
@@ -33,6 +34,7 @@ TUNING = Tuning()
 def check_loss(hessp: Any) -> None:
     """Refuse what is no loss."""
     if hessp is not None:
+        refuse_model("hessp", hessp)
         function("hessp", hessp, "; pass a function that returns the loss, without backward()")
 
 

@@ -72,7 +72,7 @@ def check(state_dict: Any, name: str) -> dict[str, Any]:
     try:
         numbers, _ = state_dict["param_groups"][0][WORD], state_dict["state"]
         whose = numbers["optimiser"]
-    except (IndexError, KeyError, TypeError):
+    except (IndexError, KeyError, TypeError, ValueError):
         numbers, whose = {}, None
     if whose == name and {"queries", "owners"} <= {*numbers}:
         return numbers
