@@ -165,7 +165,7 @@ def escape(
     Raises:
         TypeError: If inner is not an optax optimiser.
     """
-    if not hasattr(inner, "update"):
+    if not (hasattr(inner, "init") and hasattr(inner, "update")):
         raise TypeError(
             f"inner must be an optax optimiser, got {type(inner).__name__}; "
             "pass escape(optax.adam(1e-3), ...)"

@@ -74,3 +74,11 @@ BAD = {
 def test_bad_input(words):
     with pytest.raises((ValueError, TypeError), match=words):
         BAD[words]()
+
+
+@pytest.mark.parametrize("inner", [{}, {"a": 1}, set()], ids=str)
+def test_what_has_an_update_need_not_be_an_optimiser(inner):
+    from unsaddle.optax import escape
+
+    with pytest.raises(TypeError, match="inner must be an optax optimiser, got"):
+        escape(inner)
