@@ -26,7 +26,7 @@ KINDS = {  # by whether it is rigorous, and what errs
     (False, "noise"): PRACTICAL.format("noise is"),
 }
 ENDED = {
-    PhaseName.UNRESOLVED: ("Differences of gradients show no curvature above their own error."),
+    PhaseName.UNRESOLVED: "Differences of gradients show no curvature above their own error.",
     PhaseName.UNCERTIFIED: "The search ended undecided.",
 }
 

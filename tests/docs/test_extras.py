@@ -32,6 +32,13 @@ def test_missing_ase_says_what_to_type():
     assert "unsaddle.ase needs ASE: pip install 'unsaddle[ase]'" in done.stderr
 
 
+def test_the_command_line_names_ase_where_it_is_missing():
+    words = "['atoms', 'x.xyz', '--calculator', 'emt']"
+    done = python(f"import sys; sys.modules['ase'] = None\nfrom unsaddle.cli.commands import main\n"
+                  f"sys.exit(main({words}))")  # fmt: skip
+    assert "ase is missing: atoms needs the extra `ase`; type pip install" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_front_end_is_loaded_when_it_is_first_used():
     done = python(f"{WITHOUT}\nimport unsaddle\nprint(unsaddle.torch)")

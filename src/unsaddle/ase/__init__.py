@@ -3,7 +3,8 @@
 try:
     import ase  # noqa: F401
 except ImportError as error:
-    raise ImportError("unsaddle.ase needs ASE: pip install 'unsaddle[ase]'") from error
+    words = "unsaddle.ase needs ASE: pip install 'unsaddle[ase]'"
+    raise ImportError(words, name=error.name) from error
 
 from unsaddle.ase.certify import certify
 from unsaddle.ase.escape import Escape
