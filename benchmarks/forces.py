@@ -117,18 +117,18 @@ def run(
         asked=curvature_tol,
         outcome=outcome,
         success=bool(result.success) and outcome != "raised",
-        shown=shown.curvature_tol if shown else math.nan,
-        measured=shown.curvature if shown else math.nan,
+        shown=shown.curvature_tol if shown is not None else math.nan,
+        measured=shown.curvature if shown is not None else math.nan,
         calls=calls,
-        certificate_calls=shown.gradients if shown else 0,
+        certificate_calls=shown.gradients if shown is not None else 0,
         every=2 * p.x0.size,
         before=p.exact_lowest(p.x0, internal=True),
         lowest=p.exact_lowest(result.x),
         vibration=p.exact_lowest(result.x, internal=True),
         gradient=float(np.linalg.norm(p.exact_gradient(result.x))),
         energy=start.fun(np.asarray(result.x)) - start.fun(p.x0),
-        note=shown.note if shown else "",
-        parts=parts(list(result.history.phase), shown.gradients if shown else 0),
+        note=shown.note if shown is not None else "",
+        parts=parts(list(result.history.phase), shown.gradients if shown is not None else 0),
     )
 
 

@@ -111,7 +111,7 @@ def descend(cell: Cell, lowest: float, gamma: float, seed: int) -> dict[str, Any
         "asked": gamma,
         "outcome": result.outcome.name,
         "success": bool(result.success),
-        "claimed": result.certificate.curvature_tol if result.certificate else math.nan,
+        "claimed": result.certificate.curvature_tol if result.certificate is not None else math.nan,
         "end": true,
         "left": bool(land.fun(result.x) < land.fun(land.x)),
         "gradients": int(result.njev),

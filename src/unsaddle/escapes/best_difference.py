@@ -62,11 +62,16 @@ def hides(m: Measured) -> Scalar:
     return m.quartic <= TUNING.visible * m.noise
 
 
-def better(ops: Ops, probe: Probe, error: Scalar, m: Measured) -> tuple[Probe, Scalar]:
-    """Give the best difference so far, of which the error is given, or the better one over r."""
+def error_over(ops: Ops, m: Measured) -> tuple[Scalar, Scalar]:
+    """The error of the difference over r that is to be taken, and whether that is the central."""
     forward, central = m.bending + m.quartic + 2 * m.noise, m.quartic + m.noise
     twice = (4 * forward > m.enough) & (central <= TUNING.finer * forward)
-    off = ops.where(twice, central, forward)
+    return ops.where(twice, central, forward), twice
+
+
+def better(ops: Ops, probe: Probe, error: Scalar, m: Measured) -> tuple[Probe, Scalar]:
+    """Give the best difference so far, of which the error is given, or the better one over r."""
+    off, twice = error_over(ops, m)
     improves = off < error
     found = {
         "radius": m.radius,

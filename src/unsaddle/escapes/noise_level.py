@@ -14,7 +14,8 @@ the fourth            r/2, longer r       s = |.|/sqrt(70), in ``best_difference
 
 What is seen over r is noise if a good part of it is seen over a few roundoffs of x as well. Else f
 bends, and r is shortened; unless the gradient is the same over a shorter r, as one that is rounded,
-or its error is in proportion to r, as it may be about a zero of the gradient.
+or its error is in proportion to r, as it may be about a zero of the gradient: the same over two
+more r, or over one that is so short that no function bends.
 """
 
 from math import inf, sqrt
@@ -39,6 +40,7 @@ class Tuning(NamedTuple):
     relative: int = 2  # pairs, 1 to 10: so many errors alike are of noise that grows with r
     much_shorter: float = 1 / 256  # (0, shorter): r after the first of them, to make sure
     shorter: float = 0.25  # per attempt, (0, 1): r, where f bends
+    shortest: float = 1e-8  # roundoffs of max(|x|, 1), (0, 1): over a shorter r nothing bends
 
 
 TUNING = Tuning()
@@ -61,11 +63,17 @@ def noise_close_by(ops: Ops, s: State, gradient: Vector) -> Scalar:
     return ops.maximum(change - smooth, 0.0) / sqrt(2)
 
 
+def grows(ops: Ops, s: State) -> Scalar:
+    """Say whether the error is one that grows with r."""
+    shortest = TUNING.shortest * ops.roundoff(s.x) * ops.maximum(ops.norm(s.x), 1.0)
+    return (s.escape.probe.stage >= TUNING.relative) | (s.escape.resolution.radius < shortest)
+
+
 def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """If it is noise, look for the r at which curvature rises above it; if not, shorten r."""
     e, probe, fixed = s.escape, s.escape.probe, p.escape.probe_radius > 0
     close = noise_close_by(ops, s, gradient)
-    rounded = (probe.radius_factor > 1) | fixed | (probe.stage >= TUNING.relative)
+    rounded = (probe.radius_factor > 1) | fixed | grows(ops, s)
     noisy = (close >= TUNING.part * probe.held) | rounded
     shorter = ops.where(probe.stage > 0, TUNING.much_shorter, TUNING.shorter)
     factor = ops.where(fixed, 1.0, ops.where(noisy, RADIUS.emerge, shorter))

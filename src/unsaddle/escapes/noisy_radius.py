@@ -21,7 +21,14 @@ from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
 from unsaddle.core.resolution import vacuous
-from unsaddle.escapes.best_difference import Measured, as_chosen, better, hides, measured
+from unsaddle.escapes.best_difference import (
+    Measured,
+    as_chosen,
+    better,
+    error_over,
+    hides,
+    measured,
+)
 from unsaddle.escapes.probe import Probe, next_step
 
 NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
@@ -38,6 +45,7 @@ class Tuning(NamedTuple):
     clear: float = 32.0  # noises, above 4: a change of the gradient that shows curvature to 3 %
     longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
     longest: float = 16.0  # per attempt, above that: r while noise is all that is to be seen
+    level: float = 2.0  # of the least error, 1 to 4: bending grows by four or more with a longer r
 
 
 TUNING = Tuning()
@@ -100,14 +108,16 @@ def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
 def next_radius(
     ops: Ops, e: Any, wide: Measured, best: Probe, error: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """The next r, and whether it is to be tried: noise may grow with r, but not for long."""
+    """The next r, and whether it is to be tried: where noise grows with r, a longer one may do."""
     stage, improves, shortens = e.probe.stage, error < e.resolution.error, e.probe.radius_factor < 1
-    patient = ops.where(shortens, False, stage == 1)
+    level = error_over(ops, wide)[0] <= TUNING.level * error
+    patient = ops.where(shortens, False, (stage == 1) | level)
     turns = ops.where(improves | patient, False, stage <= 2)
     enough = ops.maximum(wide.enough, ops.tiny(e.gradient))
     wanted = ops.maximum(TUNING.longer, 8 * wide.noise / enough)
     wanted = ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
     longer = ops.where(hides(wide), wanted, TUNING.longer)
+    longer = ops.where(ops.where(improves, False, level), TUNING.longest, longer)
     onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
     back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
     return ops.where(turns, back, onward), (4 * error > wide.enough) & (improves | patient | turns)
