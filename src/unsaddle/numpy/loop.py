@@ -242,7 +242,7 @@ class Run(Session[Vector]):
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
-        self._report(value, norm)
+        self.report(value, norm)
         if oracle.lowest_at is point:
             self.lowest = Seen(point, value, gradient, norm)
         return value
@@ -257,10 +257,10 @@ class Run(Session[Vector]):
         self.interruptible = False
         if gradient is None or not self.known.finite(gradient):
             raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")
-        self._report(nan, nan if along is not None else self.known.norm(gradient))
+        self.report(nan, nan if along is not None else self.known.norm(gradient))
         return gradient
 
-    def _report(self, value: float, norm: float) -> None:
+    def report(self, value: float, norm: float) -> None:
         """Write down what was asked for when the run was over."""
         self.codes.append(REPORT)
         self.values.append(value)

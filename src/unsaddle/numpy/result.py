@@ -260,7 +260,8 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
         return f"It was {run.trouble.replace('returned', 'that returned')}."
     if run.doubt and outcome in DOUBTED:
         return run.doubt
-    if outcome is Outcome.STALLED and run.descend is not None:
+    theirs = run.descend is not None and not isinstance(run, BoxRun)
+    if outcome is Outcome.STALLED and theirs:
         return IDLE.format(norm) if norm > tolerance else BACK
     descent = run.state.descent
     if outcome is Outcome.STALLED and isinstance(descent, Epochs) and descent.progress.stuck:
