@@ -33,7 +33,7 @@ from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
 from unsaddle.numpy import held
 from unsaddle.numpy.box import TUNING as BOX
-from unsaddle.numpy.box import Box, variables
+from unsaddle.numpy.box import Box, OutsideError, variables
 from unsaddle.numpy.loop import TUNING as LOOP
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import CachingOps, Vector, ops
@@ -57,10 +57,6 @@ TUNING = Tuning()
 
 class ArrivedError(Exception):
     """The projected gradient is small."""
-
-
-class OutsideError(Exception):
-    """A probe would leave the bounds."""
 
 
 class Known(NamedTuple):

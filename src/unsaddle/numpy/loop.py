@@ -29,7 +29,7 @@ from unsaddle.core.phases import (
 )
 from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
-from unsaddle.numpy import agreement
+from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -127,9 +127,9 @@ class Run(Session[Vector]):
         return ENDS[last_phase(self.ops, self.parameters, self.state)]
 
     def _check_claim(self) -> None:
-        """See that gradients do not contradict the products that a claim comes of."""
-        if self.parameters.products:
-            self.state, self.doubt = agreement.checked(self)
+        """See that gradients contradict neither the products of a claim nor one another."""
+        check = agreement if self.parameters.products else symmetry
+        self.state, self.doubt = check.checked(self)
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
