@@ -52,7 +52,8 @@ def checked(run: Any) -> tuple[Any, str]:
         return state, ""
     off, known = search.recurrence.off_tridiagonal, search.resolution
     explained = search.probe.noise > 0 or known.needed == 0
-    if explained or TUNING.doubted * off <= known.asked:
+    rounding = 2 * known.noise / max(known.radius, run.known.tiny(state.x))
+    if explained or off <= max(known.asked / TUNING.doubted, rounding):
         return state, ""
     doubt = _doubt(run, search)
     return (state._replace(phase=UNCERTIFIED) if doubt else state), doubt
