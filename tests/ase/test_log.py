@@ -9,7 +9,9 @@ pytest.importorskip("ase")
 from ase.optimize import BFGS
 
 from tests.ase.structures import cuboctahedron, relaxed
+from unsaddle import Outcome
 from unsaddle.ase import Escape, Minimum, certify
+from unsaddle.ase.words import in_words
 
 
 @pytest.fixture
@@ -43,3 +45,18 @@ def test_a_certificate_is_told_too(lines):
 def test_without_masses_it_is_a_curvature(lines):
     Minimum(cuboctahedron(shells=1), logfile=None, mass_weighted=False).run(fmax=0.01, steps=60)
     assert "eV/Å^2 found in search 1" in lines()[1]
+
+
+def test_every_outcome_has_words_of_chemists():
+    said = [in_words(outcome) for outcome in Outcome]
+    for words in ("curvature", "gradient", "tol ", "callback", " x"):
+        assert not any(words in sentence for sentence in said), words
+    assert len({*said}) == len(said)
+    assert in_words(None) == in_words(Outcome.BUDGET)
+
+
+def test_a_run_says_how_it_has_ended():
+    opt = Minimum(cuboctahedron(shells=1), logfile=None)
+    assert opt.message == "The steps or the seconds did not suffice."
+    opt.run(fmax=0.01, steps=200)
+    assert opt.message.startswith("A minimum: forces are below fmax")

@@ -154,7 +154,9 @@ def test_every_event_is_a_line_of_the_logger_and_in_the_history(caplog: Any) -> 
     assert [event.kind for event in events] == KINDS
     assert events[1].curvature == pytest.approx(-1, abs=1e-6)
     assert events[2].value < events[1].value
-    assert events[-1].text.startswith(f"certified after {result.njev} gradients: certified: no ")
+    assert events[-1].text.startswith(
+        f"certified after {result.njev} gradients: no curvature below "
+    )
     queries = [event.query for event in events]
     assert queries == sorted(queries)
 

@@ -55,6 +55,21 @@ def test_searches_that_find_nothing_become_rare(caplog):
     assert "jump" not in words(caplog)
 
 
+def test_after_a_jump_the_last_certificate_is_forgotten(caplog):
+    """It was of the place that the jump has left."""
+    problem = Batches(bends=(2.0,))
+    opt = front.Escape(INNER["SGD"](problem.params), patience=2)
+    with caplog.at_level(logging.INFO, logger="unsaddle"):
+        while opt.certificate is None:
+            problem.next()
+            opt.step(problem.closure)
+        problem.bends = (0.0,)
+        while "jump" not in words(caplog):
+            problem.next()
+            opt.step(problem.closure)
+    assert opt.certificate is None
+
+
 def test_a_jump_that_the_next_minibatch_does_not_confirm_is_taken_back(caplog):
     """Every other minibatch is a bowl: y is zero to the bit, however many searches there were."""
     problem = Batches(bends=(0.0, 3.0))

@@ -15,6 +15,7 @@ from unsaddle.ase.certify import searched
 from unsaddle.ase.drive import Drive
 from unsaddle.ase.minimum import Minimum
 from unsaddle.ase.vibration import VibrationCertificate
+from unsaddle.ase.words import in_words
 from unsaddle.core.events import doing
 from unsaddle.numpy.inputs import seconds
 
@@ -24,9 +25,10 @@ def _tblite() -> Any:
         tblite = import_module("tblite.ase")
     except ImportError as error:
         raise ImportError("tblite is missing: type pip install tblite") from error
-    return tblite.TBLite(method="GFN2-xTB", verbosity=0)
+    return tblite.TBLite(method="GFN2-xTB", accuracy=ACCURACY, verbosity=0)
 
 
+ACCURACY = 0.01  # of tblite, whose own 1.0 leaves forces with errors of 1e-5 eV/Å
 CALCULATORS: dict[str, Callable[[], Any]] = {"emt": EMT, "tblite": _tblite}
 
 
@@ -104,4 +106,4 @@ def summary(atoms: Atoms, shown: VibrationCertificate) -> dict[str, Any]:
     }
 
 
-__all__ = ["CALCULATORS", "prove", "relax", "structure", "summary"]
+__all__ = ["CALCULATORS", "in_words", "prove", "relax", "structure", "summary"]

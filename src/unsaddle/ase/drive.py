@@ -15,6 +15,7 @@ from unsaddle.ase.vibration import (
     nothing_vibrates,
     vibration,
 )
+from unsaddle.ase.words import in_words
 from unsaddle.certificate import certificate
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, at_work, log, own
 from unsaddle.core.evidence import evidence, last_phase, read
@@ -219,6 +220,11 @@ class Driven:
     def outcome(self) -> Outcome | None:
         """How the run has ended; None while it can go on."""
         return self.drive.outcome
+
+    @property
+    def message(self) -> str:
+        """How the run has ended, in a sentence."""
+        return in_words(self.outcome)
 
     @property
     def certified(self) -> bool:

@@ -30,7 +30,7 @@ def calculator(text: str) -> Any:
 def atoms_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what ``unsaddle atoms`` takes."""
     parser.add_argument("structure", metavar="STRUCTURE", help="a file that ASE can read")
-    text = "emt, tblite (GFN2-xTB), or MODULE:FUNCTION that gives one of ASE's"
+    text = "emt, tblite (GFN2-xTB with accuracy=0.01), or MODULE:FUNCTION that gives one of ASE's"
     parser.add_argument("--calculator", type=calculator, required=True, help=text)
     text = "the largest force on an atom, eV/Å (default 0.05)"
     parser.add_argument("--fmax", type=float, default=0.05, help=text)
@@ -86,7 +86,7 @@ def run_atoms(given: dict[str, Any]) -> int:
         atoms.write(relaxed)
     elif options.output and shown.mode is not None:
         shown.mode.write(options.output)
-    fields = {"outcome": ended.name, "sentence": SENTENCES.get(ended, ended.value)} | fields
+    fields = {"outcome": ended.name, "sentence": command.in_words(ended)} | fields
     print(written(_plain(fields) if as_json else fields, as_json))
     return 0 if ended is Outcome.CERTIFIED else 1
 
@@ -102,15 +102,6 @@ OF_CERTIFY = {
     True: Outcome.CERTIFIED,
     False: Outcome.NEGATIVE_CURVATURE,
     None: Outcome.UNCERTIFIED,
-}
-SENTENCES = {  # where the words of functions would be out of place
-    Outcome.CERTIFIED: "A minimum: forces are below fmax, and the frequencies are certified.",
-    Outcome.COARSER: "Forces are below fmax, but cannot show as low a frequency as was asked for: "
-    "tighten the convergence of the calculator.",
-    Outcome.NEGATIVE_CURVATURE: "No minimum: there is an imaginary frequency.",
-    Outcome.UNCERTIFIED: "Whether it is a minimum is not known.",
-    Outcome.STALLED: "Forces are above fmax: the structure is not relaxed.",
-    Outcome.BUDGET: "The steps or the seconds did not suffice.",
 }
 
 

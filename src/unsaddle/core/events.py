@@ -52,6 +52,11 @@ def at_work(s: State) -> Any:
     return s.proof if s.proving and s.proof is not None else s.escape
 
 
+def ending(word: str, claim: str, more: str = "") -> str:
+    """Give the line that logs an end: its word, and a claim, which may begin with the same word."""
+    return f"{word}{more}: {claim.removeprefix(f'{word}: ')}"
+
+
 def nearness(found: Evidence) -> float:
     """Give how far a search has come to its certificate: log(growth) by log(growth needed)."""
     growth, needed = float(found.growth), float(found.resolution.needed)

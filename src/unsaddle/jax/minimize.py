@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
-from unsaddle.core.events import log
+from unsaddle.core.events import ending, log
 from unsaddle.core.kernel import Parameters
 from unsaddle.jax import inputs
 from unsaddle.jax.compiled import compiled
@@ -57,7 +57,8 @@ def minimize(
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
     solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
-        log.info("%s: %s", solution.outcome.name.lower(), solution.verdict.certificate())
+        word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
+        log.info(ending(word, str(claim)))
     return solution
 
 

@@ -9,6 +9,7 @@
 4. A variable at a bound that the gradient does not clearly hold there may have a way down that no
    search of the free variables can see. Before the claim, such variables are moved in by a little
    and the descent goes on from there: what is lower is kept.
+5. That the others are held, jac alone says: before the claim ``held.py`` asks one value inside.
 """
 
 import contextlib
@@ -30,8 +31,9 @@ from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
+from unsaddle.numpy import held
 from unsaddle.numpy.box import TUNING as BOX
-from unsaddle.numpy.box import Box, variables
+from unsaddle.numpy.box import Box, OutsideError, variables
 from unsaddle.numpy.loop import TUNING as LOOP
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import CachingOps, Vector, ops
@@ -55,10 +57,6 @@ TUNING = Tuning()
 
 class ArrivedError(Exception):
     """The projected gradient is small."""
-
-
-class OutsideError(Exception):
-    """A probe would leave the bounds."""
 
 
 class Known(NamedTuple):
@@ -159,9 +157,9 @@ class BoxRun(Run):
             shown = Certificate(True, gamma, 0.0, math.inf, None, 0, "")
         if gradient is None:
             return dataclasses.replace(shown, free=count)
-        held = self.box.unclear(x, gradient, self.parameters.tolerance or DEFAULTS["tol"])
+        loose = self.box.unclear(x, gradient, self.parameters.tolerance or DEFAULTS["tol"])
         near = ~free & (x > lower) & (x < upper)
-        unclear = tuple(np.flatnonzero(held | near).tolist())
+        unclear = tuple(np.flatnonzero(loose | near).tolist())
         norm = ops.norm(self.box.projected(x, gradient))
         about = f"Within bounds: this is about the {count} of {x.size} variables that are free."
         unsaid = "may not be held there by the gradient; nothing is claimed of moving them in."
@@ -184,6 +182,12 @@ class BoxRun(Run):
         self.known.free = free.copy()
         if ops.finite(gradient) and self.state.phase != START:
             self.whole = Known(self.state.x.copy(), math.nan, gradient.copy())
+
+    def _check_claim(self) -> None:
+        """See that values do not contradict the multipliers that a claim rests on, too."""
+        super()._check_claim()
+        if not self.doubt:
+            self.state, self.doubt = held.checked(self)
 
     def _answer_all(self) -> None:
         """Go on to the end; a search whose probes meet a bound begins anew, away from it."""

@@ -25,6 +25,10 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
+class OutsideError(Exception):
+    """A probe would leave the bounds."""
+
+
 class Box(NamedTuple):
     """All points between lower and upper."""
 

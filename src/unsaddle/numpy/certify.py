@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.events import log
+from unsaddle.core.events import ending, log
 from unsaddle.core.evidence import read
 from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import CERTIFIED, PROVE, PhaseName
@@ -158,5 +158,5 @@ def find_negative_curvature(
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
     shown = doubted(shown, run.doubt)
     shown = shown if way is None else way.certificate(shown)
-    log.info("%s: %s", outcome.name.lower(), shown)
+    log.info(ending(outcome.name.lower(), str(shown)))
     return shown

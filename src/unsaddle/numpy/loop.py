@@ -29,7 +29,7 @@ from unsaddle.core.phases import (
 )
 from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
-from unsaddle.numpy import agreement
+from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -127,9 +127,9 @@ class Run(Session[Vector]):
         return ENDS[last_phase(self.ops, self.parameters, self.state)]
 
     def _check_claim(self) -> None:
-        """See that gradients do not contradict the products that a claim comes of."""
-        if self.parameters.products:
-            self.state, self.doubt = agreement.checked(self)
+        """See that gradients contradict neither the products of a claim nor one another."""
+        check = agreement if self.parameters.products else symmetry
+        self.state, self.doubt = check.checked(self)
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
@@ -242,7 +242,7 @@ class Run(Session[Vector]):
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
-        self._report(value, norm)
+        self.report(value, norm)
         if oracle.lowest_at is point:
             self.lowest = Seen(point, value, gradient, norm)
         return value
@@ -257,10 +257,10 @@ class Run(Session[Vector]):
         self.interruptible = False
         if gradient is None or not self.known.finite(gradient):
             raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")
-        self._report(nan, nan if along is not None else self.known.norm(gradient))
+        self.report(nan, nan if along is not None else self.known.norm(gradient))
         return gradient
 
-    def _report(self, value: float, norm: float) -> None:
+    def report(self, value: float, norm: float) -> None:
         """Write down what was asked for when the run was over."""
         self.codes.append(REPORT)
         self.values.append(value)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from unsaddle.certificate import Certificate, certificate, table
+from unsaddle.core.events import ending
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED
@@ -163,8 +164,9 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
 
 
 def doubted(shown: Certificate, doubt: str) -> Certificate:
-    """Say in a certificate what it is doubted for, if it is."""
-    return dataclasses.replace(shown, note=f"{shown.note} {doubt}") if doubt else shown
+    """Say in a certificate what it is doubted for; where nothing is claimed, that alone."""
+    note = doubt if shown.holds is None else f"{shown.note} {doubt}"
+    return dataclasses.replace(shown, note=note) if doubt else shown
 
 
 def _undecided(run: Run) -> Certificate:
@@ -184,8 +186,8 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     spent = run.earlier + oracle.gradients + oracle.products.count
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
-    ending = f"{outcome.name.lower()} after {oracle.gradients} gradients: {shown}"
-    run.happened("end", shown.curvature, ending)
+    word, after = outcome.name.lower(), f" after {oracle.gradients} gradients"
+    run.happened("end", shown.curvature, ending(word, str(shown), after))
     jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
     return Result(
         x=x,
@@ -260,7 +262,8 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
         return f"It was {run.trouble.replace('returned', 'that returned')}."
     if run.doubt and outcome in DOUBTED:
         return run.doubt
-    if outcome is Outcome.STALLED and run.descend is not None:
+    theirs = run.descend is not None and not isinstance(run, BoxRun)
+    if outcome is Outcome.STALLED and theirs:
         return IDLE.format(norm) if norm > tolerance else BACK
     descent = run.state.descent
     if outcome is Outcome.STALLED and isinstance(descent, Epochs) and descent.progress.stuck:

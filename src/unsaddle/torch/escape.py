@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Literal
 
 from unsaddle.certificate import Certificate, rounded_up
+from unsaddle.core.events import ending, log
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.ops import Ops, Scalar
 from unsaddle.core.phases import BEGIN, BOTH, CERTIFIED
@@ -18,7 +19,7 @@ from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
 from unsaddle.torch.closures import clearing
 from unsaddle.torch.ops import Vector, ops, torch
-from unsaddle.torch.optimizer import Closure, SessionOptimizer, log
+from unsaddle.torch.optimizer import Closure, SessionOptimizer
 from unsaddle.torch.session import ParameterSession
 
 optim = torch.optim
@@ -163,6 +164,7 @@ class Escape(SessionOptimizer):
             return confirmed_jump.ask(ops, s, value)
         if s.descent.jumped and self._session is not None:
             super()._jumped(self._session)
+            self.certificate = None  # that of the last search is of another place
             if self.reset:
                 self.inner.state.clear()
         return self._go(ops, p, wrapped.arrived(ops, p, s), value, gradient)
@@ -244,7 +246,7 @@ class Escape(SessionOptimizer):
         else:
             self.certificate = self._read(session)
             word = "certified" if state.phase == CERTIFIED else "stay"
-            log.info("%s %d: %s", word, state.episode, self.certificate)
+            log.info(ending(word, str(self.certificate), f" {state.episode}"))
         session.state = wrapped.descend_again(ops, session.parameters, state)
         self._advance()
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.events import JUMP_BEGIN, at_work, log, own
+from unsaddle.core.events import JUMP_BEGIN, at_work, ending, log, own
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import ENDS, Outcome
@@ -271,7 +271,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         """Take note of how a run ended."""
         self.outcome = ENDS[last_phase(session.layout.ops, session.parameters, session.state)]
         self.certificate = self._read(session)
-        log.info("%s: %s", self.outcome.name.lower(), self.certificate)
+        log.info(ending(self.outcome.name.lower(), str(self.certificate)))
 
     def _read(self, session: ParameterSession) -> Certificate:
         """Say what a run has shown of the curvature."""
