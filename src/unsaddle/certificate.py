@@ -14,6 +14,7 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     weak: float = 0.1  # of the largest curvature, (0, 1): ruling out more than this says little
+    flat: float = 0.1  # of curvature_tol, (0, 1): what is less may as well be zero, or below it
 
 
 TUNING = Tuning()
@@ -25,6 +26,8 @@ KINDS = {  # by whether it is rigorous, and what errs
     (False, "rounding"): PRACTICAL.format("rounding errors are"),
     (False, "noise"): PRACTICAL.format("noise is"),
 }
+LOWEST = "The lowest curvature met"
+FLAT = "is zero within curvature_tol: natural along a symmetry, but x may also be a flat saddle"
 ENDED = {
     PhaseName.UNRESOLVED: "Differences of gradients show no curvature above their own error.",
     PhaseName.UNCERTIFIED: "The search ended undecided.",
@@ -177,6 +180,9 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
         notes += ["The gradient was the same at every query: f is flat here, or it is too coarse."]
     elif holds and claim.curvature_tol > TUNING.weak * largest:
         notes += [f"It is weak: the largest curvature is only {largest:.3g}."]
+    elif holds and claim.curvature <= TUNING.flat * claim.curvature_tol:
+        finer = "" if claim.raised else ", which a smaller curvature_tol may show"
+        notes += [f"{LOWEST} {FLAT}{finer}."]
     if claim.steep:
         slope = f"The gradient's norm is {float(claim.gradient_norm):.3g}: x is not stationary"
         notes += [f"{slope}, and the certificate is about curvature only."]

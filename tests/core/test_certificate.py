@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.watched import each_method, solve
-from unsaddle import minimize
+from unsaddle import certify, minimize
 from unsaddle.core.resolution import Resolution, resolve
 from unsaddle.numpy.ops import NumpyOps, ops
 
@@ -73,3 +73,20 @@ def test_a_share_of_curvature_tol_is_at_most_one() -> None:
         ValueError, match=r"enough must be a share of curvature_tol, at most 1, got 1\.5"
     ):
         minimize(lambda x: x @ x, [1.0], jac=lambda x: 2 * x, enough=1.5)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "flat"), [(0.3, False), (0.005, False), (5e-4, True), (0.0, True), (-3e-3, True)]
+)
+def test_a_flat_direction_is_said_in_one_sentence(lowest: float, flat: bool) -> None:
+    """Below a tenth of curvature_tol, and where a tenth of the largest curvature is above it."""
+    curvatures = np.array([1.0, 2.0, lowest])
+    note = certify(lambda x: curvatures * x, np.zeros(3), curvature_tol=0.01).note
+    assert ("The lowest curvature met" in note) is flat
+    assert note.count("flat saddle") == flat
+
+
+def test_a_smaller_curvature_tol_shows_a_flat_saddle() -> None:
+    curvatures = np.array([1.0, 2.0, -5e-4])
+    assert certify(lambda x: curvatures * x, np.zeros(3), curvature_tol=0.01).holds
+    assert certify(lambda x: curvatures * x, np.zeros(3), curvature_tol=5e-4).holds is False

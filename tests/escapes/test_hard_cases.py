@@ -317,3 +317,21 @@ def test_a_certificate_that_rules_out_little_says_so(method: str) -> None:
     result = minimize(saddle, [0.0, 1.0], jac=saddle_gradient, method=method, **wide)
     assert result.success
     assert "weak" in result.certificate.note
+
+
+@pytest.mark.parametrize(("dtype", "steep"), [(np.float64, 1e6), (np.float32, 1e3)])
+@pytest.mark.parametrize("height", [1e2, 1e4])
+def test_a_jump_is_never_so_short_that_its_gain_cannot_be_seen(
+    dtype: type, steep: float, height: float
+) -> None:
+    """Where f bends much more along the descent, 2 lambda/rho is 1e-7 long, and gains 1e-14."""
+
+    def value(x: np.ndarray) -> Any:
+        return dtype(height) + dtype(steep) * x[0] ** 4 - x[1] ** 2 / 2 + x[1] ** 4 / 4
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return np.array([4 * steep * x[0] ** 3, x[1] ** 3 - x[1]], dtype)
+
+    result = minimize(value, np.array([1, 0], dtype), jac=gradient, tol=1e-3)
+    assert result.outcome is not Outcome.JUMP_FAILED
+    assert abs(result.x[1]) == pytest.approx(1, abs=1e-3)

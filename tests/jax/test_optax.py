@@ -287,6 +287,8 @@ def test_bad_input():
     state = tx.init(start())
     with pytest.raises(TypeError, match=r"value=.*value_fn="):
         tx.update(start(), state, start())
+    with pytest.raises(TypeError, match=r"value must be a scalar, got one of shape \(1,\)"):
+        tx.update(start(), state, start(), value=jnp.zeros(1))
     with pytest.raises(ValueError, match="params are missing"):
         tx.update(start(), state, value=0.0)
     with pytest.raises(TypeError, match="windows"):

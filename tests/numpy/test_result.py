@@ -240,3 +240,20 @@ def test_a_start_in_tiny_units_is_advised_on(unit: float) -> None:
     result = minimize(fun, np.array([-1.2, 1.0]) * unit, jac=jac, tol=1e-5 / unit)
     assert result.success or "if that is for its units" in result.message
     assert result.success or unit < 1
+
+
+@pytest.mark.parametrize("method", ["ancgd", "neon"])
+def test_a_smoothness_that_is_too_small_is_named_where_the_run_diverges(method: str) -> None:
+    """Steps of a quarter of 1/smoothness and more lead up, at the cube of the distance each."""
+    with np.errstate(all="ignore"):
+        result = minimize(
+            lambda x: 50 * x[0] ** 2 + 50 * x[0] ** 4,
+            [1.0],
+            jac=lambda x: 100 * x + 200 * x**3,
+            method=method,
+            smoothness=0.1,
+            hessian_lipschitz=6.0,
+            tol=1e-3,
+        )
+    assert result.outcome is Outcome.NOT_FINITE
+    assert "smoothness is likely too small" in result.message

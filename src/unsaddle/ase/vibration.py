@@ -10,7 +10,7 @@ from ase import Atoms, units
 from ase.io import write
 
 from unsaddle.ase.space import Space
-from unsaddle.certificate import Certificate, rounded_up
+from unsaddle.certificate import LOWEST, Certificate, rounded_up
 from unsaddle.numpy.ops import Vector
 
 PER_CM = units._hbar * units.J * units.s / units.invcm  # 1/cm of a root of eV/(Å^2 amu)
@@ -169,5 +169,7 @@ def _note(shown: VibrationCertificate, mass_weighted: bool, asked: float) -> str
         notes += [f"A smaller one, {written(shown.curvature)}, was met on the way: see mode."]
     if shown.holds is not False and shown.curvature_tol > asked * (1 + 1e-9):
         notes += [f"{written(asked)} was asked for, which errors of these forces hide."]
-    kept = [part for part in shown.note.split(". ") if not part.startswith("curvature_tol")]
-    return " ".join([*notes, ". ".join(kept).replace("x is not", "the structure is not")]).strip()
+    said = ("curvature_tol", LOWEST)  # above, in 1/cm
+    sentences = shown.note.replace(". ", ".\n").split("\n")
+    kept = [one for one in sentences if not one.startswith(said)]
+    return " ".join([*notes, *kept]).replace("x is not", "the structure is not").strip()

@@ -9,6 +9,9 @@ If the Hessian is rho-Lipschitz, every s <= 9 lambda/(4 rho) passes the first te
 s < 5 lambda/(6 rho) passes the second, so whatever the first s was, f falls by at least
 (25/576) lambda^3/rho^2, about a quarter of what the best length would give; and rho is not needed.
 Decreases that are no visible change of f are not accepted, and no s is longer than ``max_step``.
+The first s is 2 lambda/rho, where rho is what the descent has met; that may be much more than along
+e, and s so short that its gain could not be seen. It is then as long as is needed to see it, but no
+longer than max(1, |x|).
 Where sixty doublings find no end of it, f has no minimum that way.
 """
 
@@ -31,6 +34,8 @@ class Tuning(NamedTuple):
 
     halvings: int = 60  # 20 to 1000: 2^-60 of the first length is below any roundoff of x
     doublings: int = 60  # 20 to 1000: 2^60 times the first length is no minimum's distance
+    gain: float = 128.0  # visible changes of f, above 8: lambda s^2 of the shortest first s; after
+    # two halvings it is 8, and the gain of lambda s^2/2 can still be seen
     little_change: float = 2e-3  # of |curvature|/|x|, (0, 1): a smaller rho says nothing of s
 
 
@@ -57,6 +62,9 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
     _, rho = s.descent.constants_met()
     known = rho * size > -TUNING.little_change * e.curvature
     length = ops.where(known, -2 * e.curvature / ops.maximum(rho, ops.tiny(s.x)), size)
+    visible = TUNING.gain * visible_change(ops, s.x, value, value)
+    seen = ops.sqrt(visible / ops.maximum(-e.curvature, ops.tiny(s.x)))
+    length = ops.maximum(length, ops.where(seen < size, seen, size))
     length = ops.where(length < p.escape.max_step, length, p.escape.max_step)
     uphill = ops.dot(e.gradient, e.direction) > 0
     first = NO_BACKTRACKING._replace(value=value, reach=ops.where(uphill, -length, length))

@@ -93,6 +93,9 @@ def advance(
             f"{name} needs values: pass value=<the value at params>, or value_fn=<the function>, "
             "to update()"
         )
+    shape = () if value is None else jnp.shape(value)
+    if shape != ():
+        raise TypeError(f"value must be a scalar, got one of shape {shape}; pass value.sum()")
     run, now = Run(phases, p), rest(state)
     if value is None and value_fn is not None:
         asked = look_up({code: it.needs & VALUE > 0 for code, it in phases.items()}, state.phase)

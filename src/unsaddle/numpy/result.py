@@ -37,6 +37,7 @@ NOISY = "The gradient is made of differences of fun: where fun is noisy or has k
 KINK = "{:,} steps have lowered neither the function nor its gradient: is it smooth there?"
 SLOW = "The descent takes {:,} steps and no more: start anew from result.x, or with method='auto'."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
+GREW = "The gradient grew from {:.2g} to {:.2g} before: smoothness is likely too small; pass more."
 UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
 LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
@@ -49,6 +50,7 @@ class Tuning(NamedTuple):
 
     small: float = 1e-6  # length of x0, (0, 1): a step or a probe of the usual length is too long
     fell: float = 1e-2  # of the first gradient, (0, 1): below it, jac cannot be all wrong
+    grew: float = 1e3  # of the first gradient, above 1: steps that lead so far up are too long
     patience: int = 20  # gradients, 1 to 1000: so many without any descent are no accident
 
 
@@ -260,6 +262,10 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
     if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
         return f"It was {run.trouble.replace('returned', 'that returned')}."
+    longest = max(filter(math.isfinite, run.norms), default=0.0)
+    steps = getattr(run.parameters.descent, "step", 0.0)  # 1/smoothness, or a share of it
+    if outcome is Outcome.NOT_FINITE and steps and longest > TUNING.grew * run.norms[0]:
+        return GREW.format(run.norms[0], longest)
     if run.doubt and outcome in DOUBTED:
         return run.doubt
     theirs = run.descend is not None and not isinstance(run, BoxRun)
