@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT = 40  # seconds: the time-out of a group
 PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
 QUERIES = 60  # of a method that takes many to its end
+ORDERS = (1, 3, 4, 6, 8, 12, 24)  # parts over which one process adds up its data, beside two
 LONGEST = {"pagd": 1500, "cdhs": 2000, "sgd+nc": 1500}
 SHORT = {"auto": 100, "Escape(SGD)": 400, "Escape(LBFGS)": 400}
 
