@@ -127,7 +127,7 @@ def grid():
 
 
 def traffic_some():
-    return traffic(["auto", "pgd+nc"])
+    return traffic(["auto"])
 
 
 def saves(queries=25):

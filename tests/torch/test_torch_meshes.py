@@ -25,7 +25,7 @@ LINEAR = "memory,tensor_parallel:1", "tensor_parallel:2"
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("meshes")
-    return on_ranks.spawn(folder, ONE, TWO, FEWER, MORE, *LINEAR, patience=400)
+    return on_ranks.spawn(folder, (ONE, *LINEAR), TWO, (FEWER, MORE), patience=400)
 
 
 @pytest.mark.slow
