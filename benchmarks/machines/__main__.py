@@ -24,6 +24,7 @@ RESULTS, PAGE = ROOT / "benchmarks" / "results" / "machines.json", ROOT / "docs"
 RANKS = {"traffic": (2,), "memory": (1, 2, 4, 8), "links": (2, 4, 8), "speed": (2,)}
 PATIENCE = 1200  # seconds of one measurement
 SIZES, MANY = (9, 10, 11, 12), (2, 3, 4)  # powers of ten: parameters, and ranks, of the model
+KEPT_OF = 2**19  # parameters of the model whose memory is measured
 FSDP = 3 * 4  # bytes per parameter and query: gathered twice, its gradient scattered once
 
 
@@ -99,24 +100,35 @@ def per_doubling(links: dict[str, Any]) -> float:
 
 
 def model_table(found: dict[str, Any]) -> str:
-    """Seconds that a query of auto adds to one of FSDP2, and their share: calls log2 P latency."""
-    slow, wide = (
-        per_doubling(found["links"]),
-        min(it["bandwidth"] for it in found["links"].values()),
-    )
+    """What a query of auto adds to one of FSDP2, and what a rank keeps, with one cell in full."""
+    slow = per_doubling(found["links"])
+    wide = min(it["bandwidth"] for it in found["links"].values())
     calls = found["traffic"]["2"]["parts"]["auto"]["descent"]["calls"]
-    lines = [
-        f"| parameters | {' | '.join(f'10^{p} ranks' for p in MANY)} |",
-        f"|---|{'---|' * len(MANY)}",
-    ]
-    for size in SIZES:
-        cells = []
-        for power in MANY:
-            ours = calls * slow * log2(10**power)
-            theirs = FSDP * 10**size / wide
-            cells.append(f"{1e3 * ours:.1f} ms of {theirs:.3g} s, {100 * ours / theirs:.2g} %")
-        lines.append(f"| 10^{size} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    kept = found["memory"]["1"]["all"] * 2**20 / KEPT_OF  # bytes per parameter
+    ours = {power: calls * slow * log2(10**power) for power in MANY}
+    theirs = {size: FSDP * 10**size / wide for size in SIZES}
+    added = " | ".join(f"10^{power} ranks, {1e3 * own:.1f} ms" for power, own in ours.items())
+    lines = [f"| parameters | FSDP2 | {added} |", f"|---|---|{'---|' * len(MANY)}"]
+    for size, whole in theirs.items():
+        cells = [
+            f"{100 * ours[power] / whole:.2g} %, {_round(kept * 10.0 ** (size - power - 9))} GB"
+            for power in MANY
+        ]
+        lines.append(f"| 10^{size} | {_round(whole)} s | {' | '.join(cells)} |")
+    size, power = SIZES[0], MANY[0]
+    own = _round(kept * 10.0 ** (size - power - 9))
+    cell = (
+        f"The first cell: {calls} calls * {1e6 * slow:.0f} us * log2(10^{power}) = "
+        f"{1e3 * ours[power]:.1f} ms; {FSDP} bytes * 10^{size} / {wide / 1e6:.1f} MB/s = "
+        f"{theirs[size]:.1f} s, of which that is {100 * ours[power] / theirs[size]:.2g} %; "
+        f"{kept:.0f} bytes * 10^{size} / 10^{power} = {own} GB."
+    )
+    return "\n".join([*lines, "", cell])
+
+
+def _round(number: float) -> str:
+    """Give three digits, without an exponent."""
+    return f"{float(f'{number:.3g}'):,.6g}"
 
 
 def speed_table(found: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Jobs on a Dask cluster: the same bytes as alone, also where a worker dies."""
 
 import os
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -49,33 +49,36 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(tmp_path, capsys):
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(tmp_path):
-    """A real job, whose first worker is killed in the middle."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    pipeline.reproduce(["radius"], here, 0, False)
-    there.mkdir()
+def test_a_worker_that_dies_is_replaced_and_nothing_is_lost(tmp_path, capsys):
+    """Two real jobs by the command; the first worker that has one is killed in the middle."""
+    names, here, there = ["radius", "stability"], tmp_path / "here", tmp_path / "there"
+    pipeline.reproduce(names, here, 0, False)
     with (
         distributed.LocalCluster(n_workers=2, **LOCAL) as cluster,
         distributed.Client(cluster) as client,
+        ThreadPoolExecutor(1) as aside,
     ):
-        killed = threading.Thread(target=kill_the_first_at_work, args=(client,))
-        killed.start()
-        elsewhere.run(cluster.scheduler_address, ["radius"], there, 0, lambda *news: None)
-        killed.join()
-    assert pipeline.finished("radius", there, 0) is not None
-    for path, data in files(there).items():
-        assert files(here)[path] == data, path
+        killed = aside.submit(kill_the_first_at_work, client)
+        words = ["--output", str(there), "--scheduler", cluster.scheduler_address]
+        assert main(["reproduce", *names, *words]) == 0
+        client.wait_for_workers(2, timeout=60)
+        assert killed.result() not in client.run(os.getpid).values()
+    assert files(here) == files(there)
+    assert {f"results/{name}.json" for name in names} < {*files(there)}
 
 
 def kill_the_first_at_work(client):
+    """Give the process that was killed, a second after it had a job."""
     pids = client.run(os.getpid)
     for _ in range(600):
         busy = [address for address, keys in client.processing().items() if keys]
         if busy:
             time.sleep(1.0)
+            assert client.processing()[busy[0]]  # its job is not done
             os.kill(pids[busy[0]], 9)
-            return
+            return pids[busy[0]]
         time.sleep(0.1)
+    raise AssertionError("no worker had a job")
 
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch, capsys):

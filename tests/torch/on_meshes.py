@@ -44,16 +44,25 @@ def sharded_to_the_end():
     return sharded(limits=TO_END)
 
 
+def sharded_in_orders():
+    """Let one process add up its data in other orders, where it decides by differences."""
+    return {
+        name: [part_of(name, parts, TO_END) for parts in on_ranks.ORDERS]
+        for name in ("agd-auto", "cdhs", "Escape(SGD)")
+    }
+
+
+def part_of(name, parts=2, limits=on_ranks.SHORT):
+    """One method on FSDP2."""
+    net = spread(Net())
+    opt = every()[name](net.parameters())
+    went = train(opt, closure_of(opt, net, data(parts)), limits.get(name, on_ranks.QUERIES))
+    return ended(opt, net, went)
+
+
 def sharded(names=None, parts=2, limits=on_ranks.SHORT):
     """Every method on FSDP2, and what certify says; one process has the data of two."""
-    found = {}
-    for name, make in every().items():
-        if names is not None and name not in names:
-            continue
-        net = spread(Net())
-        opt = make(net.parameters())
-        went = train(opt, closure_of(opt, net, data(parts)), limits.get(name, on_ranks.QUERIES))
-        found[name] = ended(opt, net, went)
+    found = {name: part_of(name, parts, limits) for name in names or every()}
     net = Net()
     with torch.no_grad():
         net.parts[0][0, 0] = 1.0
@@ -118,7 +127,7 @@ def grid():
 
 
 def traffic_some():
-    return traffic(["auto", "pgd+nc"])
+    return traffic(["auto"])
 
 
 def saves(queries=25):
@@ -179,6 +188,7 @@ for task in (
     sharded,
     sharded_some,
     sharded_to_the_end,
+    sharded_in_orders,
     tensor_parallel,
     grid,
     saves,

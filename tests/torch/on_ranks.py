@@ -1,6 +1,7 @@
-"""What processes of a group do in the tests, ``python -m tests.torch.on_ranks FOLDER GROUP ...``.
+"""What processes of a group do in the tests, ``python -m tests.torch.on_ranks FOLDER STAGES``.
 
-A group is ``TASK,TASK:RANKS:TIME-OUT``; a task is a function that gives what JSON can hold.
+The stages are lists of groups in JSON: those of a list run at once. A group is
+``TASK,TASK:RANKS:TIME-OUT``; a task is a function that gives what JSON can hold.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT = 40  # seconds: the time-out of a group
 PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
 QUERIES = 60  # of a method that takes many to its end
+ORDERS = (1, 3, 4, 6, 8, 12, 24)  # parts over which one process adds up its data, beside two
 LONGEST = {"pagd": 1500, "cdhs": 2000, "sgd+nc": 1500}
 SHORT = {"auto": 100, "Escape(SGD)": 400, "Escape(LBFGS)": 400}
 
@@ -130,10 +133,12 @@ FOLDER = Path()  # in which tasks may write
 def spawn(folder, *groups, patience=PATIENCE):
     """Run groups such as ``killed:3:10``, and give what each rank found; no process is left.
 
-    One process imports torch, which takes seconds, and forks all others.
+    One process imports torch, which takes seconds, and forks all others. Groups run one after
+    another, but those of a tuple at once.
     """
     local = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
-    words = [sys.executable, "-m", "tests.torch.on_ranks", str(folder), *groups]
+    stages = [each if isinstance(each, tuple) else (each,) for each in groups]
+    words = [sys.executable, "-m", "tests.torch.on_ranks", str(folder), json.dumps(stages)]
     first = subprocess.Popen(words, cwd=ROOT, env=local, start_new_session=True)
     try:
         assert first.wait(patience) == 0
@@ -141,21 +146,27 @@ def spawn(folder, *groups, patience=PATIENCE):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(first.pid, 9)
         first.wait()
-    return {group: json.loads((Path(folder) / group).read_text()) for group in groups}
+    return {each: json.loads((Path(folder) / each).read_text()) for part in stages for each in part}
+
+
+def forked(*works):
+    """Do each in a process of its own, and wait for all."""
+    children = []
+    for work in works:
+        if not (child := os.fork()):
+            with contextlib.suppress(BaseException):
+                work()
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
 
 
 def run_group(folder, group):
     """Fork the ranks of one group, and write what they found."""
     tasks, ranks, *limit = group.split(":")
-    children = []
-    for own in range(int(ranks)):
-        if not (child := os.fork()):
-            with contextlib.suppress(BaseException):
-                run_rank(Path(folder) / group, tasks, int(ranks), own, *map(int, limit))
-            os._exit(0)
-        children.append(child)
-    for child in children:
-        os.waitpid(child, 0)
+    given = Path(folder) / group, tasks, int(ranks)
+    forked(*(partial(run_rank, *given, own, *map(int, limit)) for own in range(int(ranks))))
     paths = [Path(folder) / f"{group}-{own}" for own in range(int(ranks))]
     found = [json.loads(path.read_text()) if path.exists() else None for path in paths]
     (Path(folder) / group).write_text(json.dumps(found))
@@ -177,11 +188,11 @@ def run_rank(path, tasks, ranks, own, limit=LIMIT):
         path.with_name(f"{path.name}-{own}").write_text(json.dumps(found))
 
 
-def main(folder, *groups):
+def main(folder, stages):
     torch.set_num_threads(1)
     front.Auto([torch.nn.Parameter(torch.zeros(1))])  # imports what torch imports at last
-    for group in groups:
-        run_group(folder, group)
+    for groups in json.loads(stages):
+        forked(*(partial(run_group, folder, group) for group in groups))
 
 
 if __name__ == "__main__":

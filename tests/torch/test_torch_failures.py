@@ -11,23 +11,15 @@ from tests.torch import on_ranks  # noqa: E402
 SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,mixed:2", "killed:3", "raises:2"
 UNMATCHED, COPIES, PARTS = "unmatched:2:10", "interrupted_copies:3", "interrupted_parts:3"
 FEWER = "resumed_copies,resumed_parts:2", "resumed_parts:1"
-GROUPS = SHARED, KILLED, RAISED, UNMATCHED, COPIES, PARTS, *FEWER
+ALONE = "resumed_copies,resumed_parts:1"  # at first: there is no checkpoint to begin with
+WAITING = KILLED, RAISED, UNMATCHED, COPIES, PARTS  # at once: they wait for who never comes
 BOTH, MIXED = ("bad_input", "bad_input_sharded"), ["mixed"]
 LOST = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    return on_ranks.spawn(tmp_path_factory.mktemp("failures"), *GROUPS)
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """One process, without a checkpoint to begin with."""
-    (each,) = on_ranks.spawn(
-        tmp_path_factory.mktemp("alone"), "resumed_copies,resumed_parts:1"
-    ).values()
-    return each[0]
+    return on_ranks.spawn(tmp_path_factory.mktemp("failures"), ALONE, SHARED, WAITING, FEWER)
 
 
 @pytest.mark.slow
@@ -72,23 +64,22 @@ def test_a_rank_whose_closure_fails_is_quoted(found):
 
 @pytest.mark.slow
 def test_closures_that_wait_for_different_things_are_named_with_their_places(found):
-    """Who comes first to his time-out closes the connection, and is gone for the other."""
-    said = [each["unmatched"] for each in found[UNMATCHED]]
-    assert all("LostRankError" in each for each in said)
-    (full, *_) = [
-        each for each in said if "rank 0 at query 3, line_search; rank 1 in its c" in each
-    ]
-    assert "let the closures of all ranks make the same calls of torch.distributed" in full
+    """Who comes first to his time-out closes the connection, and waits for the other's word."""
+    for each in found[UNMATCHED]:
+        said = each["unmatched"]
+        assert said.startswith("LostRankError: ranks wait for each other, rank 0 at query 3, line")
+        assert "; rank 1 in its closure: let the closures of all ranks make the same calls" in said
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["copies", "parts"])
-def test_the_last_checkpoint_goes_on_without_the_rank_that_was_killed(found, alone, kind):
+def test_the_last_checkpoint_goes_on_without_the_rank_that_was_killed(found, kind):
     """Three ranks, of which the last dies; then two, and where there are parts also one."""
     *others, last = found[f"interrupted_{kind}:3"]
     assert last is None
     assert [each[f"interrupted_{kind}"] for each in others] == [LOST] * 2
-    name, one = f"resumed_{kind}", alone[f"resumed_{kind}"]
+    name = f"resumed_{kind}"
+    one = found[ALONE][0][name]
     assert (one["from"], one["outcome"]) == (0, "CERTIFIED")
     for each in (each for group in FEWER for each in found[group] if name in each):
         went = each[name]

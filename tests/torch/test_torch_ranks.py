@@ -10,6 +10,11 @@ from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
 
 SHARED = "replicated,own_runs:2"
+DIFFERENCES = {  # at most, between ranks and one process, where rounding over a short step decides
+    "cdhs": 1e-8,  # of x, to which a jump along a difference has led: 7e-10 in 60 orders of a sum
+    "agd-auto": 1e-4,  # of gamma = sqrt(rho eps), rho a second difference over 2e-6: 2e-5 in 60
+    "Escape(SGD)": 0.4,  # likewise over 2e-8, all rounding: 1.52e-3 to 2.00e-3 in 90, x to 1e-16
+}
 
 
 @pytest.fixture(scope="module")
@@ -17,41 +22,50 @@ def found(tmp_path_factory):
     return on_ranks.spawn(tmp_path_factory.mktemp("ranks"), SHARED)
 
 
-def as_one(ranks, alone, near=None):
+def as_one(ranks, alone, orders=None):
     """Every rank found the same, and what one process finds from the mean of their losses.
 
-    Iterates agree to 1e-10, and gammas, which some methods measure by differences, to 1e-6.
+    Iterates agree to 1e-10, and gammas to 1e-6. Three methods go by differences over short steps,
+    in which rounding is divided by the step or by its square, so that one process is further apart
+    from itself where it adds up its data in other ``orders``. Ranks may be so by four times as
+    much, but not by more than ``DIFFERENCES`` says. All else is the same also there: outcomes,
+    whether there is a certificate, and the number of queries.
     """
     assert all(each == ranks[0] for each in ranks)
     assert ranks[0].keys() == alone.keys()
     for name, one in alone.items():
-        one, other = dict(one), dict(ranks[0][name])
-        if "at" in one:
-            most = (near or {}).get(name, 1e-10)
-            assert other.pop("at") == pytest.approx(one.pop("at"), rel=0, abs=most), name
-        gammas = [each.pop("gamma") for each in (one, other)]
-        if gammas[0] is not None:
-            assert gammas.pop() == pytest.approx(gammas.pop(), rel=1e-6), name
-        assert other == one, name
+        there, others = ranks[0][name], (orders or {}).get(name, [])
+        for key, (apart, least) in {"at": (gap, 1e-10), "gamma": (change, 1e-6)}.items():
+            if one.get(key) is not None:
+                own = max((apart(one, each) for each in others), default=0.0)
+                most = max(least, min(4 * own, DIFFERENCES.get(name, 0.0)))
+                assert apart(one, there) <= most, (name, key, own)
+        for key in one.keys() - {"at"}:
+            found = [each[key] is None if key == "gamma" else each[key] for each in (one, there)]
+            assert found[0] == found[1], (name, key)
 
 
-def reordered(name, one, parts=(1, 3, 4, 8)):
-    """Say how far one process is from itself where the sums over its data are in other orders."""
-    others = [on_ranks.copied(name, each)["at"] for each in parts]
-    return max(abs(a - b) for at in others for a, b in zip(at, one["at"], strict=True))
+def gap(one, other):
+    """Largest difference of two iterates."""
+    return max(abs(a - b) for a, b in zip(one["at"], other["at"], strict=True))
+
+
+def change(one, other):
+    """Relative difference of two gammas."""
+    return abs(other["gamma"] / one["gamma"] - 1)
+
+
+def in_orders(name, queries=on_ranks.QUERIES):
+    """One process adds up its data in other orders."""
+    return [on_ranks.copied(name, parts, queries) for parts in on_ranks.ORDERS]
 
 
 @pytest.mark.slow
 def test_two_ranks_are_one_run_for_every_method(found):
-    """But for cdhs: after so few queries it is where a jump along differences has brought it.
-
-    A difference of gradients has their rounding over the radius, so that one process is apart from
-    itself by 6e-10 there if it adds up in another order. To its end it agrees (nightly).
-    """
     one = on_ranks.replicated(2)
-    own = reordered("cdhs", one["cdhs"])
-    assert 1e-10 < own < 1e-8
-    as_one([each["replicated"] for each in found[SHARED]], one, {"cdhs": 1e-8})
+    orders = {"cdhs": in_orders("cdhs")}
+    assert max(gap(one["cdhs"], each) for each in orders["cdhs"]) > 1e-10
+    as_one([each["replicated"] for each in found[SHARED]], one, orders)
 
 
 @pytest.mark.nightly
@@ -64,8 +78,12 @@ def test_ranks_are_one_run_to_the_end_of_every_method(tmp_path, ranks, task):
     one = on_ranks.TASKS[task](ranks)
     ends = {**TO_END, **(on_ranks.LONGEST if "last" in task else {})}
     assert all(one[name]["outcome"] or one[name]["holds"] for name in ends)
-    near = {} if "last" in task else {"cdhs": 1e-8}
-    as_one([each[task] for each in there], one, near)
+    orders = {name: in_orders(name, ends[name]) for name in ("agd-auto", "Escape(SGD)")}
+    for name, others in orders.items():
+        assert max(change(one[name], each) for each in others) > 1e-6
+    if "last" not in task:
+        orders["cdhs"] = in_orders("cdhs")
+    as_one([each[task] for each in there], one, orders)
 
 
 @pytest.mark.slow
