@@ -8,6 +8,7 @@ from benchmarks.noisy_families import noisy
 from unsaddle import Outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hash", "random"])
 @pytest.mark.parametrize("size", [1e-7, 1e-5])
 def test_one_variable_has_no_other_to_show_the_noise(size, kind):
