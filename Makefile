@@ -14,6 +14,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 TIERS ?= 1 2 3
+export PYTHONDONTWRITEBYTECODE :=  # or every worker would compile all tests anew
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
