@@ -1,4 +1,4 @@
-# make quick        the core's tests, in under a minute: no torch, JAX or browser needed
+# make quick        the core's tests, in about a minute: no torch, JAX or browser needed
 # make test         everything that CI checks, in a virtual environment of its own
 # make nightly      all tests again, with hypothesis free to draw new examples
 # make reproduce    the paper's figures and claims, as report/index.html
