@@ -1,4 +1,4 @@
-# make quick        the core's tests, in under a minute: no torch, JAX or browser needed
+# make quick        the core's tests, in about a minute: no torch, JAX or browser needed
 # make test         everything that CI checks, in a virtual environment of its own
 # make nightly      all tests again, with hypothesis free to draw new examples
 # make reproduce    the paper's figures and claims, as report/index.html
@@ -14,6 +14,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 TIERS ?= 1 2 3
+export PYTHONDONTWRITEBYTECODE :=  # or every worker would compile all tests anew
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean

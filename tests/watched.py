@@ -1,12 +1,14 @@
 """A function with a saddle that lists its calls, and what every result of a run on it owes."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
+from tests.often import most_at_night
 from unsaddle import Outcome, minimize
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
@@ -33,7 +35,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 MEASURED = ("auto", "agd-auto", "agd+lanczos", "cdhs", "adancg", "fastcubic")
 START = np.array([1.0, 0.0])  # descent from here leads to the saddle
 each_method = pytest.mark.parametrize("method", OPTIONS)
-each_form = pytest.mark.parametrize("form", ["apart", "together"])  # jac, or jac=True
+FORMS = ["apart", "together"]  # jac, or jac=True
+each_form = pytest.mark.parametrize("form", FORMS)
+# a form is read before any method begins: in every run one method stands for all where it is both
+each_method_and_form = pytest.mark.parametrize(
+    ("method", "form"),
+    most_at_night([("auto", "together"), *product(OPTIONS, ["apart"])], product(OPTIONS, FORMS)),
+)
 some_calls = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
 Calls = list[tuple[str, np.ndarray]]
 

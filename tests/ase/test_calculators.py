@@ -52,6 +52,7 @@ def test_charges_and_moments_are_those_of_the_structure(make, tmp_path):
     assert np.array_equal(image.get_initial_charges(), CHARGES)
 
 
+@pytest.mark.slow
 def test_certify_leaves_them_too():
     atoms = charged()
     BFGS(atoms, logfile=None).run(fmax=1e-3)
@@ -86,6 +87,7 @@ def in_double(atoms):
     return exact(copy)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda: cuboctahedron(shells=1), adatom])
 def test_single_precision_is_certified_where_atoms_are_heavy(make):
     atoms = single(make)
@@ -94,6 +96,7 @@ def test_single_precision_is_certified_where_atoms_are_heavy(make):
     assert in_double(atoms) > -opt.certificate.curvature_tol
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["CH3OH", "H2O", "CO2"])
 @pytest.mark.parametrize("make", [Minimum, lambda atoms, **words: Escape(BFGS(atoms, **words))])
 def test_single_precision_shows_less_where_they_are_light(make, name):
@@ -122,6 +125,7 @@ def test_single_precision_is_restarted_bit_for_bit(tmp_path):
         assert np.array_equal(atoms.positions, whole.positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [Minimum, lambda atoms, **given: Escape(BFGS(atoms, **given))])
 def test_what_is_written_after_a_run_is_of_the_structure(how, tmp_path):
     """The last force call of a certificate is a probe beside it."""

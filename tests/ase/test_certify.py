@@ -61,6 +61,7 @@ def test_the_mode_of_a_saddle_is_that_of_ase_vibrations(tmp_path):
     assert max(swings) == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_found_is_there(seed):
     atoms = relaxed(adatom())
@@ -116,6 +117,7 @@ def test_the_answer_does_not_depend_on_place_and_labels(change, saddle):
         assert one.mode.frequency == pytest.approx(two.mode.frequency, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_without_masses_the_claim_is_of_curvature():
     atoms = relaxed(small("CH3OH"))
     shown = certify(atoms, mass_weighted=False)
@@ -143,6 +145,7 @@ def test_nothing_vibrates_in_one_atom():
     assert "nothing that could vibrate" in str(shown)
 
 
+@pytest.mark.slow
 def test_the_budget_is_kept():
     shown = certify(relaxed(cuboctahedron()), max_force_calls=9)
     assert shown.holds is None
@@ -170,6 +173,7 @@ def test_an_unknown_word_is_refused():
         certify(small(), displacment=0.01)
 
 
+@pytest.mark.slow
 def test_displacement_and_noise_are_passed_on():
     atoms = relaxed(small("CH3OH"))
     shown = certify(atoms, displacement=0.005)

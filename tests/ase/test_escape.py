@@ -9,6 +9,7 @@ from ase.optimize import BFGS, FIRE, LBFGS, BFGSLineSearch
 from ase.optimize.precon import PreconLBFGS
 
 from tests.ase.structures import Failing, cuboctahedron, lowest_of_the_icosahedron, small
+from tests.often import at_night, most_at_night
 from unsaddle import Outcome
 from unsaddle.ase import Escape
 from unsaddle.core.session import NotFiniteError
@@ -19,8 +20,11 @@ def plain(atoms, logfile):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [BFGS, LBFGS, FIRE, BFGSLineSearch, plain])
+@pytest.mark.parametrize(
+    "make", most_at_night([LBFGS, FIRE], [BFGS, LBFGS, FIRE, BFGSLineSearch, plain])
+)
 def test_every_optimiser_leaves_the_saddle(make):
+    """One with a memory and one with a velocity in every run; BFGS is that of the tests below."""
     atoms = cuboctahedron()
     opt = Escape(make(atoms, logfile=None))
     assert opt.run(fmax=0.01, steps=500)
@@ -50,6 +54,7 @@ def test_sella_leaves_it_too():
     assert Escape(lambda: sella.Sella(atoms, order=0, logfile=None)).run(fmax=0.01, steps=500)
 
 
+@pytest.mark.slow
 def test_the_steps_are_counted():
     opt = Escape(BFGS(cuboctahedron(), logfile=None))
     assert not opt.run(fmax=0.01, steps=20)
@@ -57,6 +62,7 @@ def test_the_steps_are_counted():
     assert opt.run(fmax=0.01, steps=300)
 
 
+@pytest.mark.slow
 def test_an_ordinary_relaxation_is_certified():
     atoms = small()
     opt = Escape(BFGS(atoms, logfile=None), frequency=20.0)
@@ -79,8 +85,9 @@ def test_it_can_be_run_again():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("every", [11, at_night(5)])
 @pytest.mark.parametrize("how", [RuntimeError, None])
-def test_nothing_is_lost_when_the_calculator_fails(how):
+def test_nothing_is_lost_when_the_calculator_fails(how, every):
     """At a call of the optimiser, before a jump and after, or of the search: it goes on."""
 
     def run(at):
@@ -90,7 +97,7 @@ def test_nothing_is_lost_when_the_calculator_fails(how):
 
     whole, opt = run(0)
     assert opt.run(fmax=0.02, steps=200)
-    for at in (1, *range(4, whole.calc.calls + 1, 5)):
+    for at in (1, *range(4, whole.calc.calls + 1, every)):
         atoms, opt = run(at)
         try:
             opt.run(fmax=0.02, steps=200)

@@ -53,6 +53,7 @@ def test_the_cuboctahedron_becomes_an_icosahedron(seed):
     assert lowest_of_the_icosahedron() > -opt.certificate.curvature_tol
 
 
+@pytest.mark.slow
 def test_an_adatom_leaves_the_bridge():
     atoms = adatom()
     fixed = atoms.positions[atoms.constraints[0].index].copy()
@@ -61,6 +62,7 @@ def test_an_adatom_leaves_the_bridge():
     assert exact(atoms)[0] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["CH3CH2OH", "CH3OH", "CO2", "H2O", "CO"])
 def test_ordinary_relaxations_take_no_longer_to_fmax(name):
     ours, theirs = small(name), small(name)
@@ -198,6 +200,7 @@ def test_atoms_that_were_moved_are_relaxed_anew():
     assert largest(atoms) < 0.01
 
 
+@pytest.mark.slow
 def test_a_smaller_fmax_goes_on():
     atoms = small()
     opt = Minimum(atoms, logfile=None)

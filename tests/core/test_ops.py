@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.often import at_night
 from unsaddle.core.ops import Operations
 from unsaddle.numpy.ops import CachingOps, NumpyOps
 
@@ -20,10 +21,11 @@ LOWEST = np.array([1.0, -2.0, 0.0]) / math.sqrt(5)
 
 
 class Backend(NamedTuple):
-    """A backend, how to make a vector of four numbers, and how to read whatever it gives."""
+    """A backend, how to make a vector of four numbers, and how to compile what is called often."""
 
     ops: Any
     vector: Any
+    compiled: Any = lambda called: called
 
     def row(self, *numbers: float) -> Any:
         row = self.ops.scalars(self.vector(X), len(numbers))
@@ -60,12 +62,13 @@ def torch_backend(dtype: str) -> Backend:
 
 
 def jax_backend(dtype: str) -> Backend:
-    jnp = pytest.importorskip("jax.numpy")
+    jax = pytest.importorskip("jax")
     from unsaddle.jax.ops import ops
 
-    return Backend(
-        ops, lambda a: {"a": jnp.array(a[:1], dtype), "b": jnp.array(a[1:], dtype)[None]}
-    )
+    def vector(a: np.ndarray) -> Any:
+        return {"a": jax.numpy.array(a[:1], dtype), "b": jax.numpy.array(a[1:], dtype)[None]}
+
+    return Backend(ops, vector, jax.jit)
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -174,7 +177,8 @@ def test_noise_is_a_function_of_seed_and_episode(backend):
 
 
 def test_noise_is_standard_normal(backend):
-    drawn = np.array([numbers(backend.ops.noise(backend.vector(X), 0, j)) for j in range(100)])
+    draw = backend.compiled(lambda j: backend.ops.noise(backend.vector(X), 0, j))
+    drawn = np.array([numbers(draw(j)) for j in range(100)])
     assert abs(drawn.mean()) < 0.2
     assert abs(drawn.std() - 1) < 0.2
 
@@ -261,11 +265,13 @@ def update(ops: Ops, x: Vector) -> Vector:
 
 
 @pytest.mark.slow
-def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path):
+@pytest.mark.parametrize("names", [["numpy"], at_night(["numpy", "torch", "jax"])])
+def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path, names):
+    """It reads torch and JAX for ten seconds; in every run ``make lint`` lets it read them too."""
     pytest.importorskip("pyright", reason="needs pyright: pip install -e '.[dev]'")
     package = Path(__file__).parents[2] / "src" / "unsaddle"
     (tmp_path / "misspelt.py").write_text(MISSPELT)
-    for name in ("numpy", "torch", "jax"):  # without one operation, and otherwise as they are
+    for name in names:  # without one operation, and otherwise as they are
         source = (package / name / "ops.py").read_text().replace("def get_vector(", "def pick(")
         (tmp_path / f"lacking_{name}.py").write_text(source)
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
@@ -273,5 +279,5 @@ def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path):
     found = json.loads(done.stdout)["generalDiagnostics"]
     messages = {Path(each["file"]).stem: each["message"] for each in found}
     assert 'Attribute "axpi" is unknown' in messages["misspelt"]
-    for name in ("numpy", "torch", "jax"):
+    for name in names:
         assert '"get_vector" is not present' in messages[f"lacking_{name}"]

@@ -8,7 +8,7 @@ import re
 import runpy
 import shlex
 import sys
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -93,17 +93,38 @@ def test_blocks_of_the_readme_for_torch_and_jax_run() -> None:
         alike(output.getvalue(), text, single=True)
 
 
-@each_page
+@pytest.mark.jax
+@pytest.mark.slow
+def test_the_first_example_for_jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are compiled for half a minute, every night."""
+    monkeypatch.chdir(tmp_path)
+    follow(ROOT / "docs" / "jax.md", 2)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, marks=[pytest.mark.nightly] if page.stem == "jax" else MARKS.get(page.stem, ())
+        )
+        for page in PAGES
+    ],
+    ids=lambda page: page.name,
+)
 @pytest.mark.slow
 def test_examples_run_and_print_what_is_shown(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a page share their names; a text block is what the one before prints."""
     monkeypatch.chdir(tmp_path)
+    follow(page)
+
+
+def follow(page: Path, first: int | None = None) -> None:
+    """Run the blocks of a page, which share their names; a text is what the one before prints."""
     names: dict[str, Any] = {"__name__": page.stem}
     text, printed = page.read_text(), None
     with mock.patch.dict(METHODS):
-        for block in BLOCK.finditer(text):
+        for block in islice(BLOCK.finditer(text), first):
             kind, code = block.groups()
             if kind == "text" and printed is not None:
                 alike(printed, code, page.stem in FLOAT32)

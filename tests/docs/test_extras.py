@@ -27,11 +27,13 @@ def test_a_missing_extra_says_what_to_type(module, extra):
     assert f"pip install 'unsaddle[{extra}]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_missing_ase_says_what_to_type():
     done = python("import sys; sys.modules['ase'] = None\nimport unsaddle\nunsaddle.ase.Minimum")
     assert "unsaddle.ase needs ASE: pip install 'unsaddle[ase]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_names_ase_where_it_is_missing():
     words = "['atoms', 'x.xyz', '--calculator', 'emt']"
     done = python(f"import sys; sys.modules['ase'] = None\nfrom unsaddle.cli.commands import main\n"

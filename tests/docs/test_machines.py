@@ -38,7 +38,7 @@ def test_the_tables_are_what_was_measured():
         assert re.search(rf"<!-- {name}:.*-->\n{re.escape(table)}\n<!-- end -->", text), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # in every run test_docs.py runs it on one process
 @pytest.mark.torch
 def test_the_example_for_torch_runs_on_two_processes(tmp_path):
     (tmp_path / "train.py").write_text(EXAMPLES[0])

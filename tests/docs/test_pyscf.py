@@ -19,6 +19,7 @@ def chain(length, atoms=4):
     return pyscf.scf.RHF(mol).run(conv_tol=1e-11)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_the_energy():
     over, rng = Orbitals(chain(1.4)), np.random.default_rng(0)
     x, v = 0.3 * rng.standard_normal((2, over.start.size))

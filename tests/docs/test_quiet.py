@@ -37,6 +37,7 @@ def test_ctrl_c_while_it_is_imported(tmp_path: Path) -> None:
     assert run.returncode == -signal.SIGINT
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_it_keeps_its_own_way() -> None:
     code = "import signal as s; own = s.getsignal(2); import unsaddle; print(own is s.getsignal(2))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -99,9 +99,7 @@ def test_a_search_finds_half_of_the_curvature_that_is_there(search):
 
 @pytest.mark.slow
 @each_search
-@pytest.mark.parametrize(
-    ("n", "delta"), most_at_night([(2, 0.1), (50, 0.3)], product([2, 50], [0.3, 0.1]))
-)
+@pytest.mark.parametrize(("n", "delta"), most_at_night([(50, 0.3)], product([2, 50], [0.3, 0.1])))
 def test_false_certificates_are_no_more_frequent_than_promised(search, n, delta):
     """lambda_min = -gamma (1 + 1e-9), 2000 seeds: certified with frequency at most delta.
 

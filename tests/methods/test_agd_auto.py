@@ -143,9 +143,14 @@ def test_rosenbrock(n: int, most: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", landscapes.LANDSCAPES)
+@pytest.mark.parametrize(
+    "name", most_at_night({*landscapes.LANDSCAPES} - {"rosenbrock"}, landscapes.LANDSCAPES)
+)
 def test_every_saddle_is_left_for_a_certified_point(name: str) -> None:
-    """Without any constant, from the saddle itself, over 20 seeds, 10 where that is slow."""
+    """Without any constant, from the saddle itself, over 20 seeds, 10 where that is slow.
+
+    Rosenbrock's valley is left with two seeds in every run, by tests/escapes/test_escapes.py.
+    """
     f = landscapes.LANDSCAPES[name]()
     for seed in range(10 if name in ("exponential", "rosenbrock") else 20):
         result = solve(f.value, f.gradient, f.saddles[0], f.hessian, seed=seed)

@@ -75,6 +75,7 @@ def test_units_of_the_function_do_not_matter(start, near, decades, offset) -> No
     alike(plain, other, lambda x: x)
 
 
+@pytest.mark.slow
 @few
 @given(each_start, near, st.integers(0, 100), st.floats(-3, 3))
 def test_neither_rotation_nor_shift_matters(start, near, seed, shift) -> None:
@@ -98,6 +99,7 @@ def test_neither_rotation_nor_shift_matters(start, near, seed, shift) -> None:
     alike(plain, turned, lambda y: q.T @ (y - shift))
 
 
+@pytest.mark.slow
 @few
 @given(each_start, st.floats(-2, 2))
 def test_units_of_x_matter_by_the_guards_only(start, decades) -> None:

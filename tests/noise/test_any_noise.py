@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.often import most_at_night
 from unsaddle import Certificate, find_negative_curvature, minimize
 
 LIMIT = 2000
@@ -90,11 +91,11 @@ def test_every_search_ends_and_says_what_is_so(part: int) -> None:
         check(f, x, found)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", most_at_night([0, 1], range(4)))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.slow
 def test_every_run_ends_and_says_what_is_so(part: int) -> None:
-    """Two hundred of them."""
+    """A hundred of them, two hundred at night: what fails in one of 33 is seen with 95 %."""
     for seed in range(1000 + 50 * part, 1000 + 50 * (part + 1)):
         f, x, words, rng = drawn(seed)
         method = str(rng.choice(["auto", "agd-auto"]))

@@ -4,12 +4,13 @@ import pytest
 from benchmarks import forces
 from benchmarks.molecules import MOLECULES, available, problem, relaxed, rigid_motions
 from benchmarks.molecules import wanted_curvature as wanted
+from tests.often import at_night
 
 pytestmark = pytest.mark.skipif(not available(), reason=forces.MISSING)
 SADDLES = {name for name in MOLECULES if name != "H2O2 trans"}  # which GFN2-xTB has as a minimum
 
-LARGE = "biphenyl planar"
-EACH = [pytest.param(n, marks=pytest.mark.slow if n == LARGE else ()) for n in MOLECULES]
+LARGE = "biphenyl planar"  # its exact Hessian takes as long as those of all others
+EACH = [at_night(name) if name == LARGE else name for name in MOLECULES]
 
 
 @pytest.mark.parametrize("name", EACH)

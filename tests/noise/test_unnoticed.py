@@ -8,12 +8,15 @@ from benchmarks.noisy_families import noisy
 from unsaddle import Outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hash", "random"])
 @pytest.mark.parametrize("size", [1e-7, 1e-5])
 def test_one_variable_has_no_other_to_show_the_noise(size, kind):
     """A Morse bond: Lanczos ends after one step, and only its recheck meets the noise.
 
-    One number may be small by luck, and then noise is taken for bending: in one of twenty runs.
+    One number may be small by luck, and then noise is taken for bending: measured in 6, 15, 23 and
+    28 of 240 runs. Three of four are to be certified, of 96: a run that fails as often as measured
+    exceeds that with probability below 1e-4, one that fails in two of five passes with .0015.
     """
 
     def clean(x):
@@ -22,16 +25,16 @@ def test_one_variable_has_no_other_to_show_the_noise(size, kind):
     outcomes = [
         unsaddle.minimize(
             lambda x: 50 * float((1 - np.exp(-x[0])) ** 2),
-            np.array([0.1 + 0.01 * seed]),
+            np.array([0.1 + 0.01 * (seed % 12)]),
             jac=noisy(clean, size, kind, seed),
             tol=1e-3,
             curvature_tol=1.0,
             max_step=1.0,
             seed=seed,
         ).outcome
-        for seed in range(12)
+        for seed in range(96)
     ]
-    assert outcomes.count(Outcome.CERTIFIED) >= 9
+    assert outcomes.count(Outcome.CERTIFIED) >= 72
 
 
 @pytest.mark.parametrize("seed", [0, 9, 16])

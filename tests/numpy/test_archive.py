@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.numpy.test_resume import bits
+from tests.often import at_night
 from tests.watched import solve
 from unsaddle import load, minimize, save
 from unsaddle.numpy import archive
@@ -94,9 +95,10 @@ def test_what_is_compressed_is_not_unpacked(saved: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_flipped_byte_is_noticed_or_changes_nothing(saved: Path) -> None:
+@pytest.mark.parametrize("stride", [149, at_night(37)])  # prime: bits and places of all kinds
+def test_every_flipped_byte_is_noticed_or_changes_nothing(saved: Path, stride: int) -> None:
     good, state = saved.read_bytes(), bits(load(saved))
-    for place in range(0, len(good), 37):
+    for place in range(0, len(good), stride):
         damaged = bytearray(good)
         damaged[place] ^= 1 << place % 8
         saved.write_bytes(damaged)

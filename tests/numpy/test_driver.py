@@ -15,8 +15,8 @@ from tests.watched import (
     START,
     Calls,
     at_call,
-    each_form,
     each_method,
+    each_method_and_form,
     gradient,
     of,
     owes,
@@ -102,8 +102,7 @@ def test_fields_and_types(method: str) -> None:
     assert "certified" in str(result.certificate)
 
 
-@each_method
-@each_form
+@each_method_and_form
 def test_the_history_is_every_look(method: str, form: str) -> None:
     calls: Calls = []
     result = solve(method, form, calls)
@@ -151,8 +150,7 @@ def test_callbacks(name: str, method: str) -> None:
 
 
 @pytest.mark.slow
-@each_method
-@each_form
+@each_method_and_form
 @pytest.mark.parametrize("options", [NEVER, {**NEVER, "enough": np.inf}, {"window": 1}], ids=str)
 def test_a_test_that_is_not_to_be_trusted(method: str, form: str, options: Any) -> None:
     """Where no decrease is enough a method ends on the saddle, and the result says what is there.
@@ -171,8 +169,7 @@ def test_a_test_that_is_not_to_be_trusted(method: str, form: str, options: Any) 
         assert solve(method, form, [], max_gradients=budget, **options).njev <= budget
 
 
-@each_method
-@each_form
+@each_method_and_form
 @some_calls
 @pytest.mark.slow
 def test_the_budget_is_exact(method: str, form: str, every: int) -> None:
@@ -197,8 +194,7 @@ def lowest(calls: Calls, k: int) -> float:
     return min((value(x) for x in of("value", calls[: k - 1])), default=np.nan)
 
 
-@each_method
-@each_form
+@each_method_and_form
 @some_calls
 @pytest.mark.slow
 def test_ctrl_c_gives_the_best_point(method: str, form: str, every: int) -> None:
@@ -215,8 +211,7 @@ def test_ctrl_c_gives_the_best_point(method: str, form: str, every: int) -> None
         assert np.isnan(best) or result.best.fun <= best
 
 
-@each_method
-@each_form
+@each_method_and_form
 @some_calls
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.slow
@@ -246,8 +241,7 @@ class FrozenError(Exception):
     text: str
 
 
-@each_method
-@each_form
+@each_method_and_form
 @pytest.mark.parametrize("kind", [ZeroDivisionError, StopIteration, FrozenError, SystemExit])
 @pytest.mark.slow
 def test_an_exception_passes_unchanged(method: str, form: str, kind: type[Any]) -> None:

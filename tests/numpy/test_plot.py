@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import unsaddle
+from tests.often import at_night
 from tests.watched import START, gradient, value
 from unsaddle import landscapes
 from unsaddle.certificate import rounded_up
@@ -33,6 +34,7 @@ def drawn(figure: Any) -> str:
     return words(figure)
 
 
+@pytest.mark.slow
 def test_a_run_is_drawn_with_its_saddle_and_its_certificate() -> None:
     result = solve()
     said = drawn(unsaddle.plot(result, value))
@@ -53,7 +55,7 @@ def test_a_run_is_drawn_with_its_saddle_and_its_certificate() -> None:
         {"method": "agd-auto"},
     ],
 )
-@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("style", ["default", at_night("dark_background")])
 @pytest.mark.slow
 def test_every_kind_of_run_can_be_drawn(given: dict[str, Any], style: str) -> None:
     with plt.style.context(style):
@@ -81,6 +83,7 @@ def test_the_command_line_draws(tmp_path: Any, capsys: pytest.CaptureFixture[str
     assert "--plot cannot write" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_a_table_and_the_curve() -> None:
     result = solve()
     page = result._repr_html_()
@@ -98,6 +101,7 @@ def test_pages_escape_what_they_show() -> None:
     assert "&lt;b&gt;&amp;" in shown._repr_html_()
 
 
+@pytest.mark.slow
 def test_drawing_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         drawn(unsaddle.plot(solve()))

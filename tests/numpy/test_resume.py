@@ -14,8 +14,8 @@ from tests.watched import (
     START,
     Calls,
     at_call,
-    each_form,
     each_method,
+    each_method_and_form,
     fine,
     of,
     positions,
@@ -47,8 +47,7 @@ def stopped_by(how: str, k: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@each_method
-@each_form
+@each_method_and_form
 @some_calls
 @pytest.mark.parametrize("how", ["budget", "callback", "ctrl-c"])
 def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str, every: int) -> None:
@@ -79,8 +78,7 @@ def test_a_resumed_run_is_the_same_run(method: str, form: str, how: str, every: 
         assert bits(state) == bits(first.state)
 
 
-@each_method
-@each_form
+@each_method_and_form
 def test_a_resumed_run_of_no_steps_stays_there(method: str, form: str) -> None:
     """Then x0 has no part in it; a finished run that is resumed says the same again."""
     for k in (0, 1, 20, 53):
@@ -148,8 +146,7 @@ def test_a_slip_in_save_or_load_says_what_to_type(tmp_path: Path) -> None:
         load(result.state)
 
 
-@each_method
-@each_form
+@each_method_and_form
 @pytest.mark.slow
 def test_what_is_done_to_a_result_does_not_reach_its_state(method: str, form: str) -> None:
     for k in (*range(0, 60, 3), 10**6):

@@ -36,6 +36,7 @@ def test_a_run_in_scaled_variables_is_the_run_of_the_scaled_function() -> None:
     assert "In scaled variables" in str(ours.certificate)
 
 
+@pytest.mark.slow
 def test_ill_scaled_variables_take_fewer_gradients() -> None:
     sizes = np.geomspace(1e-2, 1e2, 20)
 

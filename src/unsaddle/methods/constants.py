@@ -93,7 +93,6 @@ class Hyperparameters(TypedDict, total=False):
     stretch: float
     unit: float
     vectors: int
-    pairs: int
     window: float
 
 
