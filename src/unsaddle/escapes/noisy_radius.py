@@ -117,7 +117,6 @@ def next_radius(
     wanted = ops.maximum(TUNING.longer, 8 * wide.noise / enough)
     wanted = ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
     longer = ops.where(hides(wide), wanted, TUNING.longer)
-    longer = ops.where(ops.where(improves, False, level), TUNING.longest, longer)
     onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
     back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
     return ops.where(turns, back, onward), (4 * error > wide.enough) & (improves | patient | turns)

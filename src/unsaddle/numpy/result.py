@@ -262,10 +262,10 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
     if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
         return f"It was {run.trouble.replace('returned', 'that returned')}."
-    longest = max(filter(math.isfinite, run.norms), default=0.0)
+    norms = [*filter(math.isfinite, run.norms)]
     steps = getattr(run.parameters.descent, "step", 0.0)  # 1/smoothness, or a share of it
-    if outcome is Outcome.NOT_FINITE and steps and longest > TUNING.grew * run.norms[0]:
-        return GREW.format(run.norms[0], longest)
+    if outcome is Outcome.NOT_FINITE and steps and norms and max(norms) > TUNING.grew * norms[0]:
+        return GREW.format(norms[0], max(norms))
     if run.doubt and outcome in DOUBTED:
         return run.doubt
     theirs = run.descend is not None and not isinstance(run, BoxRun)
