@@ -74,7 +74,7 @@ def table(courses: Courses) -> str:
 
 def picture(courses: Courses, path: str) -> None:
     """Draw the lowest losses over the gradients, with the jumps and certified ends marked."""
-    size = (9.6, 4.0 if len(next(iter(courses.values()))) > len(LIKE) else 3.6)
+    size = (7.2, 4.2 if len(next(iter(courses.values()))) > len(LIKE) else 3.6)
     figure, axes = style.begin().subplots(1, len(courses), figsize=size, layout="constrained")
     for axis, (problem, each) in zip(axes, courses.items(), strict=True):
         for runner, course in each.items():
@@ -88,9 +88,9 @@ def picture(courses: Courses, path: str) -> None:
             if look["color"] in OWN and course.holds:
                 axis.scatter([len(lowest)], lowest[-1:], s=40, color=style.CERTIFIED, zorder=9)
         axis.scatter([], [], color=style.GROUND, edgecolor=style.INK, marker="v", label="jump")
-        axis.scatter([], [], s=40, color=style.CERTIFIED, label="certified by itself, and done")
+        axis.scatter([], [], s=40, color=style.CERTIFIED, label="certified: it stops")
         axis.set(title=problem, xlabel="gradients", xscale="log")
-        axis.margins(y=0.16)
+        axis.margins(y=0.24)
         name_lines(axis, each)
     axes[0].set_ylabel("lowest loss so far")
     ends = [course.holds is True for each in courses.values() for runner, course in each.items()
@@ -99,7 +99,7 @@ def picture(courses: Courses, path: str) -> None:
         figure, f"Escape around Adam leaves {sum(ends)} of {len(ends)} saddles; Adam stays"
     )
     names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside lower center", ncols=4)
+    figure.legend(*names, loc="outside lower center", ncols=3)
     style.save(figure, Path(path))
 
 
@@ -108,12 +108,10 @@ def name_lines(axis: Any, each: dict[str, Course]) -> None:
     ours = {runner: course for runner, course in each.items() if look_of(runner)["color"] in OWN}
     stay = [runner for runner in each if look_of(runner)["color"] == style.THEIRS]
     beside = {"textcoords": "offset points", "fontsize": 8.5, "annotation_clip": False}
-    (first, course), (second, _) = ours.items()
-    last, floor = len(course.losses), min(course.losses)
-    axis.annotate(
-        first, (last, floor), (4, -14), ha="right", color=style.OURS, fontweight="bold", **beside
-    )
-    axis.annotate(second, (last, floor), (14, -14), color=style.SECOND, **beside)
+    for row, (runner, course) in enumerate(ours.items()):
+        end, below = (len(course.losses), min(course.losses)), (4, -14 - 11 * row)
+        bold = {"color": look_of(runner)["color"], "fontweight": "normal" if row else "bold"}
+        axis.annotate(runner, end, below, ha="right", **bold, **beside)
     top = each[stay[0]]
     axis.annotate(
         ", ".join(name.removeprefix("optax ") for name in stay), (len(top.losses), top.losses[0]),
