@@ -177,12 +177,14 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
     if unresolved and not claim.asked:
         notes += [NONE_ASKED]
     elif claim.raised and holds is not False:
-        change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
+        bound = rounded_up(float(claim.curvature_tol))
+        change = f"from {float(claim.asked):.3g} to {bound}"
         noisy = f"the gradient's noise, {measured or noise:.1g}"
         hidden = noisy if errors == "noise" else "rounding"
         spent = "certificate_budget was spent before less was shown"
         why = spent if settled else f"less cannot be told from {hidden}"
-        notes += [f"curvature_tol was raised {change}: {why}."]
+        least = f"Curvature of less than {bound} cannot be told from {hidden}."
+        notes += [least if unresolved else f"curvature_tol was raised {change}: {why}."]
     if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
         over = f"{order} differences over {claim.radius:.2g} were used"
