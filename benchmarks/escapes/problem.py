@@ -24,6 +24,8 @@ STYLES: dict[str, dict[str, Any]] = {  # unsaddle is blue, what everybody has or
     "pytorch-minimize newton-exact": {**OTHERS, "marker": "1", "markersize": 10},
     "pytorch-minimize trust-exact": {**OTHERS, "marker": "s", "markersize": 5},
 }  # a marker is where its own test says that it is done
+OWN = (style.OURS, style.SECOND)
+NAMED = (*OWN, style.THEIRS)  # at the line; the others in the legend
 LIKE = {"optax sgd": "SGD", "optax adam": "Adam", "escape(adam)": "Escape(Adam)", "ancgd": "ANCGD"}
 
 
@@ -71,19 +73,25 @@ def table(courses: Courses) -> str:
 
 
 def picture(courses: Courses, path: str) -> None:
-    """Draw the lowest losses over the gradients, with the jumps of Escape marked."""
-    figure, axes = style.begin().subplots(1, len(courses), figsize=(9.6, 3.9), layout="constrained")
+    """Draw the lowest losses over the gradients, with the jumps and certified ends marked."""
+    size = (7.2, 4.2 if len(next(iter(courses.values()))) > len(LIKE) else 3.6)
+    figure, axes = style.begin().subplots(1, len(courses), figsize=size, layout="constrained")
     for axis, (problem, each) in zip(axes, courses.items(), strict=True):
         for runner, course in each.items():
-            look = {"markevery": [-1], **STYLES[LIKE.get(runner, runner)]}
+            look = {"markevery": [-1], **look_of(runner)}
             lowest = np.minimum.accumulate(course.losses)  # without probes and trials of a jump
-            axis.plot(range(1, len(lowest) + 1), lowest, label=runner, **look)
+            named = {} if look["color"] in NAMED else {"label": runner}
+            axis.plot(range(1, len(lowest) + 1), lowest, **named, **look)
             heights = [lowest[at - 1] for at in course.jumps]
             mark = {"color": look["color"], "edgecolor": style.INK, "marker": "v", "zorder": 9}
             axis.scatter(course.jumps, heights, s=50, **mark)
+            if look["color"] in OWN and course.holds:
+                axis.scatter([len(lowest)], lowest[-1:], s=40, color=style.CERTIFIED, zorder=9)
         axis.scatter([], [], color=style.GROUND, edgecolor=style.INK, marker="v", label="jump")
+        axis.scatter([], [], s=40, color=style.CERTIFIED, label="certified: it stops")
         axis.set(title=problem, xlabel="gradients", xscale="log")
-        axis.margins(y=0.1)
+        axis.margins(y=0.24)
+        name_lines(axis, each)
     axes[0].set_ylabel("lowest loss so far")
     ends = [course.holds is True for each in courses.values() for runner, course in each.items()
             if LIKE.get(runner, runner) == "Escape(Adam)"]  # fmt: skip
@@ -91,5 +99,26 @@ def picture(courses: Courses, path: str) -> None:
         figure, f"Escape around Adam leaves {sum(ends)} of {len(ends)} saddles; Adam stays"
     )
     names = axes[0].get_legend_handles_labels()
-    figure.legend(*names, loc="outside lower center", ncols=4)
+    figure.legend(*names, loc="outside lower center", ncols=3)
     style.save(figure, Path(path))
+
+
+def name_lines(axis: Any, each: dict[str, Course]) -> None:
+    """Name unsaddle's lines below their ends, and above the saddle those that stay there."""
+    ours = {runner: course for runner, course in each.items() if look_of(runner)["color"] in OWN}
+    stay = [runner for runner in each if look_of(runner)["color"] == style.THEIRS]
+    beside = {"textcoords": "offset points", "fontsize": 8.5, "annotation_clip": False}
+    for row, (runner, course) in enumerate(ours.items()):
+        end, below = (len(course.losses), min(course.losses)), (4, -14 - 11 * row)
+        bold = {"color": look_of(runner)["color"], "fontweight": "normal" if row else "bold"}
+        axis.annotate(runner, end, below, ha="right", **bold, **beside)
+    top = each[stay[0]]
+    axis.annotate(
+        ", ".join(name.removeprefix("optax ") for name in stay), (len(top.losses), top.losses[0]),
+        (0, 7), ha="right", color=style.THEIRS, **beside,
+    )  # fmt: skip
+
+
+def look_of(runner: str) -> dict[str, Any]:
+    """Give how an optimiser's line looks."""
+    return STYLES[LIKE.get(runner, runner)]

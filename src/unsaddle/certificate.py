@@ -32,6 +32,7 @@ ENDED = {
     PhaseName.UNRESOLVED: "Differences of gradients show no curvature above their own error.",
     PhaseName.UNCERTIFIED: "The search ended undecided.",
 }
+NONE_ASKED = "The Hessian may be zero here: pass curvature_tol=<what is small for you>."
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,10 @@ class Certificate:
     def __str__(self) -> str:
         """Say it in one sentence."""
         if math.isnan(self.curvature_tol):
-            return f"undecided: nothing is known of the curvature. {self.note}".strip()
+            cost = f" ({self._cost})" if self.gradients else ""
+            return f"undecided: nothing is known of the curvature{cost}. {self.note}".strip()
         gamma, risk = rounded_up(self.curvature_tol), rounded_up(100 * self.failure_probability)
-        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
-        if self.exact:
-            cost += f" and {self.products} product{'s' * (self.products != 1)}"
+        cost = self._cost
         sentence = {
             True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
             f"{cost}).",
@@ -97,6 +97,13 @@ class Certificate:
         if self.holds and self.free == 0:
             sentence = "certified: no variable is free."
         return f"{sentence} {self.note}".strip()
+
+    @property
+    def _cost(self) -> str:
+        """What the search took."""
+        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        products = f" and {self.products} product{'s' * (self.products != 1)}"
+        return cost + products * self.exact
 
     def _repr_html_(self) -> str:
         """Give a notebook a small table."""
@@ -132,9 +139,10 @@ def certificate(
         The certificate.
     """
     holds = {1: True, 0: False, -1: None}[int(claim.holds)]
+    unresolved = holds is None and claim.phase == PhaseName.UNRESOLVED
     return Certificate(
         holds=holds,
-        curvature_tol=float(claim.curvature_tol) or math.nan,
+        curvature_tol=float(claim.asked if unresolved else claim.curvature_tol) or math.nan,
         failure_probability=float(str(claim.failure_probability)),  # 1e-3 in any precision
         curvature=float(claim.curvature),
         direction=claim.direction if holds is False else None,
@@ -165,13 +173,18 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
             "The budget was spent before the search could decide." if claim.phase >= BEGIN else ""
         )
         notes += [ENDED.get(PhaseName(min(int(claim.phase), 0)), cut_short)]
-    if claim.raised and holds is not False:
-        change = f"from {float(claim.asked):.3g} to {rounded_up(float(claim.curvature_tol))}"
+    unresolved = holds is None and claim.phase == PhaseName.UNRESOLVED
+    if unresolved and not claim.asked:
+        notes += [NONE_ASKED]
+    elif claim.raised and holds is not False:
+        bound = rounded_up(float(claim.curvature_tol))
+        change = f"from {float(claim.asked):.3g} to {bound}"
         noisy = f"the gradient's noise, {measured or noise:.1g}"
         hidden = noisy if errors == "noise" else "rounding"
         spent = "certificate_budget was spent before less was shown"
         why = spent if settled else f"less cannot be told from {hidden}"
-        notes += [f"curvature_tol was raised {change}: {why}."]
+        least = f"Curvature of less than {bound} cannot be told from {hidden}."
+        notes += [least if unresolved else f"curvature_tol was raised {change}: {why}."]
     if measured and claim.radius > 0 and not claim.exact:
         order = "central" if claim.sides > 1 else "forward"
         over = f"{order} differences over {claim.radius:.2g} were used"

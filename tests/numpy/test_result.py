@@ -81,6 +81,46 @@ def test_the_gradient_at_x_is_given_where_the_function_ends() -> None:
     np.testing.assert_array_equal(result.jac, [-1.0])
 
 
+def test_the_gradient_at_x_is_given_where_a_descent_stalls() -> None:
+    """The lowest point is a trial of which the value alone was asked: one gradient more, if any."""
+
+    def fun(x: np.ndarray) -> float:
+        return float(np.abs(x).max())
+
+    def kinked(x: np.ndarray) -> np.ndarray:
+        return np.sign(x) * (np.abs(x) == fun(x))
+
+    words = {"jac": kinked, "bounds": [(-2, 2)] * 3}
+    result = minimize(fun, [0.3, 0.7, -1.1], **words)
+    assert result.outcome is Outcome.STALLED
+    np.testing.assert_array_equal(result.jac, kinked(result.x))
+    assert result.history.phase[-1] == "report"
+    spent = minimize(fun, [0.3, 0.7, -1.1], max_gradients=result.njev - 1, **words)
+    assert spent.outcome is Outcome.STALLED
+    assert spent.njev == result.njev - 1
+    np.testing.assert_array_equal(spent.x, result.x)
+    assert np.isnan(spent.jac).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_where_the_hessian_is_zero_no_number_is_made_up(dtype: type) -> None:
+    """At 0 of (xyz - 1)^2 differences show nothing; what the error of them hides is not gamma."""
+
+    def slope(x: np.ndarray) -> np.ndarray:
+        return 2 * (x.prod() - 1) * np.array([x[1] * x[2], x[0] * x[2], x[0] * x[1]])
+
+    zero = np.zeros(3, dtype)
+    result = minimize(lambda x: float((x.prod() - 1) ** 2), zero, jac=slope)
+    assert result.outcome is Outcome.UNRESOLVED
+    for shown in (result.certificate, certify(slope, zero)):
+        assert shown.holds is None
+        assert str(shown).startswith("undecided: nothing is known of the curvature (")
+        assert "e+" not in str(shown)
+        assert "e-" not in str(shown)
+        assert "pass curvature_tol=<what is small for you>" in str(shown)
+    assert certify(slope, zero, curvature_tol=0.01)  # as it says
+
+
 @pytest.mark.parametrize(("curvature_tol", "weak"), [(0.9, True), (0.3, True), (0.1, False)])
 def test_a_weak_certificate_says_so(curvature_tol: float, weak: bool) -> None:
     """At the minimum the curvatures are 1 and 2, and the bound on the largest is below 3."""

@@ -14,10 +14,10 @@ from unsaddle.certificate import Certificate, certificate, table
 from unsaddle.core.events import ending
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
-from unsaddle.core.phases import CERTIFIED
+from unsaddle.core.phases import CERTIFIED, GRADIENT, REPORT
 from unsaddle.core.records import each, leaves
 from unsaddle.core.resolution import visible_change
-from unsaddle.core.session import NotFiniteError
+from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.descents import progress
 from unsaddle.descents.epoch import Memory as Epochs
 from unsaddle.escapes import krylov
@@ -115,6 +115,7 @@ class End(NamedTuple):
     outcome: Outcome
     at: Best
     certificate: Certificate
+    gradient: Vector | None = None  # at that point, if it is known
 
 
 def conclude(run: Run, method: str, start: Any) -> OptimizeResult:
@@ -124,7 +125,7 @@ def conclude(run: Run, method: str, start: Any) -> OptimizeResult:
     except Exception as error:
         at = _lowest(run, Outcome.INTERRUPTED, start)
         with contextlib.suppress(AttributeError):  # the user's exception may take none
-            so_far = End(Outcome.INTERRUPTED, at, _undecided(run))
+            so_far = End(Outcome.INTERRUPTED, at, _undecided(run), _gradient(run, at.x))
             error.unsaddle = _result(run, method, start, so_far)  # type: ignore[attr-defined]
         raise
     return _result(run, method, start, end)
@@ -161,8 +162,26 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
         at = copied(best) if fell else at
     if outcome is Outcome.NOT_FINITE or not np.array_equal(at.x, x):
         shown = _undecided(run)  # what was shown is not of this point
+    gradient = _gradient(run, at.x)
+    if (
+        outcome is Outcome.STALLED and gradient is None
+    ):  # a trial was the lowest: its value is known
+        try:
+            gradient = _asked(run, at.x)
+        except KeyboardInterrupt:
+            outcome = Outcome.INTERRUPTED
+        except EndError:  # none is left
+            pass
     run.begun = run.oracle.gradients - searched  # reporting is no part of a search
-    return End(outcome, at, shown)
+    return End(outcome, at, shown, gradient)
+
+
+def _asked(run: Run, x: Vector) -> Vector | None:
+    """Ask for the gradient at x when the run is over; None where it is not finite."""
+    query = Query(x, GRADIENT, False, REPORT, False, 0, 1)
+    gradient = run.oracle.answer(x.copy(), query)[1]
+    run.report(math.nan, math.nan if gradient is None else ops.norm(gradient))
+    return gradient if gradient is not None and ops.finite(gradient) else None
 
 
 def doubted(shown: Certificate, doubt: str) -> Certificate:
@@ -179,7 +198,7 @@ def _undecided(run: Run) -> Certificate:
 
 def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     """Write down where a run ended, what that shows, and what it has cost."""
-    outcome, (x, value), shown = end
+    outcome, (x, value), shown, jac = end
     oracle, note = run.oracle, shown.note
     if oracle.noise and shown.holds is not None:
         error = oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
@@ -190,7 +209,7 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     shown = dataclasses.replace(shown, share=share, note=note)
     word, after = outcome.name.lower(), f" after {oracle.gradients} gradients"
     run.happened("end", shown.curvature, ending(word, str(shown), after))
-    jac, said = _gradient(run, x), str(shown) if shown.holds is not None else ""
+    said = str(shown) if shown.holds is not None else ""
     return Result(
         x=x,
         fun=value,

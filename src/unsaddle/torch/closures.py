@@ -49,6 +49,7 @@ def asked_twice(closure: Callable[[], Any], params: Vector, noisy: bool = False)
         )
     )
     if apart > ALIKE * size and added <= ALIKE * (1.0 + size):
+        _forget(had)
         raise RuntimeError(UNCLEARED)
     if not noisy and apart > ALIKE * size and not _alike(*losses):
         warnings.warn(UNLIKE.format(apart / size if size else inf), stacklevel=4)
@@ -72,8 +73,15 @@ def clearing(closure: Callable[[], Any], params: Vector) -> Any:
     loss = closure()
     left = any(p.grad is gradient and bool(gradient.isnan().all()) for p, gradient in before)
     if left and (loss is None or isfinite(number(loss))):
+        _forget([p for p, _ in before])
         raise RuntimeError(UNCLEARED)
     return loss
+
+
+def _forget(params: Vector) -> None:
+    """Leave nothing of what was put in place of gradients: a second call would be misled by it."""
+    for p in params:
+        p.grad = None
 
 
 def _alike(one: Any, other: Any) -> bool:
