@@ -51,6 +51,13 @@ def solution():
     return front.minimize(fun, start(), **CONSTANTS)
 
 
+def test_it_prints_as_a_result_of_numpy(solution):
+    text = repr(solution)
+    assert "outcome: Outcome.CERTIFIED" in text
+    assert "certificate: certified: no curvature below" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_it_leaves_the_saddle_and_keeps_the_form_and_the_precision(solution):
     assert solution.outcome is Outcome.CERTIFIED
     assert bool(solution.success)

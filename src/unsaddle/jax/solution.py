@@ -1,5 +1,6 @@
 """What the public functions of this backend give back: pytrees of arrays, and their words."""
 
+from textwrap import fill as wrapped
 from typing import Any, NamedTuple
 
 import jax
@@ -52,8 +53,9 @@ class Solution(NamedTuple):
         """Print one run as SciPy prints a result; a batch and a traced run as the tuple it is."""
         if isinstance(self.status, Tracer) or getattr(self.status, "ndim", 1):
             return tuple.__repr__(self)
-        shown = OptimizeResult(message=self.outcome.value, success=bool(self.success))
-        shown.update(self._asdict(), certificate=self.certificate)
+        shown = OptimizeResult(message=wrapped(self.outcome.value, 80), success=bool(self.success))
+        shown.update(self._asdict(), outcome=self.outcome)
+        shown.update(certificate=wrapped(str(self.certificate), 80))
         del shown["verdict"]
         return repr(shown)
 
