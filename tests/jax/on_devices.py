@@ -161,6 +161,11 @@ def many():
     }
 
 
+def _square(shape):
+    """Whether these are inner products of kept vectors with each other, which every device has."""
+    return len(shape) == 2 and shape[0] == shape[1]
+
+
 def stepped():
     """An optax step with everything spread: the state keeps it."""
     x, c = problem()
@@ -174,8 +179,9 @@ def stepped():
         updates, state = tx.update(gradient, state, params, value=value)
         return optax.apply_updates(params, updates), state
 
-    blocks = jax.tree.leaves(unsaddle.optax.auto().init(params))
-    whole = [leaf.shape for leaf in blocks if leaf.size > 200 and leaf.sharding.is_fully_replicated]
+    kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
+                  if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
+    whole = [shape for shape in kept_whole if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
     compiled = step.lower(params, state).compile()
     for _ in range(300):
         params, state = step(params, state)
