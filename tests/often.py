@@ -1,6 +1,6 @@
 """Which cases of a product are tried in every run: the others are tried every night."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +12,23 @@ def most_at_night(often: Container[Any], cases: Iterable[Any]) -> list[Any]:
     A case of several parameters is a tuple of them.
     """
     return [case if case in often else at_night(case) for case in cases]
+
+
+def in_turn(kinds: Sequence[Any], always: Container[Any], rows: Iterable[Any]) -> list[Any]:
+    """Give every kind with every row; in every run each row with some kinds and one more in turn.
+
+    Rows are of ``pytest.param`` with an id; the kind is the first parameter.
+    """
+    return [
+        pytest.param(
+            kind,
+            *row.values,
+            id=f"{row.id}-{getattr(kind, '__name__', kind)}",
+            marks=() if kind in always or i % len(kinds) == k else pytest.mark.nightly,
+        )
+        for i, row in enumerate(rows)
+        for k, kind in enumerate(kinds)
+    ]
 
 
 def at_night(case: Any) -> Any:

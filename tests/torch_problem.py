@@ -6,6 +6,7 @@ import unsaddle.torch as front
 
 CONSTANTS = {"smoothness": 6.0, "hessian_lipschitz": 9.0, "tol": 1e-2}
 KICK = {"decrease_available": 1.0, "window": 15, "radius": 0.1, "decrease": 1e-3}
+SHORT = {"accuracy": 1e-2, "ball": 0.3}  # of the inner problems: else four times as many queries
 EASY = {
     front.Auto: {},
     front.AGDAuto: {},
@@ -16,8 +17,8 @@ EASY = {
     front.ANCGD: {},
     front.NEON: {"window": 60},
     front.NEONPlus: {"window": 60},
-    front.Neon2: {"curvature_tol": 0.8},  # of a saddle with 1: half as many gradients
-    front.CDHS: {},
+    front.Neon2: SHORT | {"length": 0.3, "curvature_tol": 0.8},  # of a saddle with 1
+    front.CDHS: SHORT,
     front.AdaNCG: {},
     front.FastCubic: {},
 }

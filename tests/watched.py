@@ -42,7 +42,8 @@ each_method_and_form = pytest.mark.parametrize(
     ("method", "form"),
     most_at_night([("auto", "together"), *product(OPTIONS, ["apart"])], product(OPTIONS, FORMS)),
 )
-some_calls = pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.nightly)])
+# one call of eleven: where calls alternate by two, three or five, all of their kinds are met
+some_calls = pytest.mark.parametrize("every", most_at_night([11], [11, 1]))
 Calls = list[tuple[str, np.ndarray]]
 
 

@@ -27,6 +27,7 @@ from tests.ase.structures import (
     lowest_of_the_icosahedron,
     small,
 )
+from tests.often import most_at_night
 from tests.watched import some_calls
 from unsaddle import Outcome
 from unsaddle.ase import Minimum
@@ -37,7 +38,7 @@ def largest(atoms):
     return np.linalg.norm(atoms.get_forces(), axis=1).max()
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+@pytest.mark.parametrize("seed", most_at_night([0], range(3)))
 @pytest.mark.slow
 def test_the_cuboctahedron_becomes_an_icosahedron(seed):
     atoms, stopped = cuboctahedron(), cuboctahedron()
@@ -165,7 +166,7 @@ def test_a_trial_that_cannot_be_calculated_is_too_long():
 @some_calls
 def test_a_run_that_was_killed_goes_on_bit_for_bit(tmp_path, every):
     opt, places = path(fragile())
-    for killed in range(0, opt.nsteps, 3 * every):
+    for killed in range(0, opt.nsteps, 2 + every):
         file, first = tmp_path / f"{killed}.npz", fragile()
         Minimum(first, file, None, frequency=10.0).run(fmax=0.02, steps=killed)
         atoms = fragile()

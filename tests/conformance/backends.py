@@ -1,5 +1,6 @@
 """How to run a method on each backend and list where it queries. One function per backend."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ DRAWS = 1200  # of noise, that are shared: sharp-sgd numbers its own from 1000 o
 CONSTANTS = SampledConstants.__annotations__
 
 
+@cache
 def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Give the noise that every backend is to use."""
     like = np.zeros(n)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import unsaddle
+from tests.often import most_at_night
 from unsaddle import Outcome
 
 DOWN, QUARTIC, SEEDS = 0.08, 0.08, 20
@@ -19,7 +20,6 @@ WHERE = {
     "n = 30, float64, |x| = 1e7": (30, 1e7, np.float64),
     "n = 10,000, float32, |x| = 1000": (10_000, 1000.0, np.float32),
 }
-LONG = [*WHERE][2:]
 each_place = pytest.mark.parametrize("where", WHERE)
 each_gamma = pytest.mark.parametrize("gamma", [0.01, None])
 
@@ -85,9 +85,7 @@ def test_auto_leaves_the_saddle(where: str, gamma: float | None) -> None:
     assert all(leaves(where, gamma, "auto", seed) for seed in range(SEEDS))
 
 
-@pytest.mark.parametrize(
-    "where", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in WHERE]
-)
+@pytest.mark.parametrize("where", most_at_night([*WHERE][:3], WHERE))
 @pytest.mark.slow
 def test_agd_auto_is_not_deceived(where: str) -> None:
     """No success on the saddle, and in most runs it is left."""

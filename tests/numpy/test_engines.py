@@ -15,7 +15,12 @@ from tests.numpy.test_workers import bytes_of, slope, solved, wells
 from unsaddle import minimize
 
 ROOT = Path(__file__).parents[2]
-LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1", "protocol": "tcp"}
+LOCAL = {
+    "threads_per_worker": 1,
+    "dashboard_address": "127.0.0.1:0",
+    "host": "127.0.0.1",
+    "protocol": "tcp",
+}
 ON_MPI = """
 from mpi4py.futures import MPIPoolExecutor
 from tests.numpy.test_workers import bytes_of, solved

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
+from tests.often import in_turn
 from tests.watched import MEASURED
 from unsaddle import METHODS, Outcome, minimize
 
@@ -70,6 +71,12 @@ def named(table: list[tuple[dict[str, Any], Any, str]]) -> list[Any]:
         return ",".join(shown)
 
     return [pytest.param(*row, id=f"{i}-{name(row[0])}") for i, row in enumerate(table)]
+
+
+def with_methods(rows: list[Any]) -> Any:
+    """Try all rows with all methods; in every run without constants, with them, and one more."""
+    cases = in_turn([*METHODS], ("auto", "ancgd"), rows)
+    return pytest.mark.parametrize(("method", "overrides", "kind", "words"), cases)
 
 
 # overrides of the call, the exception, words of its message
@@ -184,8 +191,7 @@ BEFORE = named(
 )
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("overrides", "kind", "words"), BEFORE)
+@with_methods(BEFORE)
 def test_known_before_the_first_call(
     method: str, overrides: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
@@ -266,8 +272,7 @@ ANSWERS = named(
 )
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("overrides", "kind", "words"), ANSWERS)
+@with_methods(ANSWERS)
 def test_known_from_the_first_answer(
     method: str, overrides: dict[str, Any], kind: type[Exception], words: str
 ) -> None:

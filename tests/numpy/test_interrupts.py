@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.watched import START, Calls, at_call, each_form, each_method, solve
+from tests.often import in_turn
+from tests.watched import OPTIONS, START, Calls, at_call, each_form, solve
 from unsaddle import Outcome, certify, minimize
 from unsaddle.numpy.ops import CachingOps, NumpyOps
 
@@ -39,8 +40,9 @@ def interrupting(patch: pytest.MonkeyPatch, operation: str, k: int) -> list[int]
     return passed
 
 
-@each_method
-@pytest.mark.parametrize("operation", WITHIN)
+@pytest.mark.parametrize(
+    ("operation", "method"), in_turn(WITHIN, (), [pytest.param(each, id=each) for each in OPTIONS])
+)
 @pytest.mark.slow
 def test_a_state_is_never_torn(method: str, operation: str) -> None:
     """After a Ctrl-C in the midst of any update, the run goes on as if there had been none."""

@@ -12,7 +12,12 @@ from unsaddle.cli import main  # noqa: E402
 from unsaddle.paper import elsewhere, pipeline  # noqa: E402
 
 pytest.importorskip("matplotlib")
-LOCAL = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1", "protocol": "tcp"}
+LOCAL = {
+    "threads_per_worker": 1,
+    "dashboard_address": "127.0.0.1:0",
+    "host": "127.0.0.1",
+    "protocol": "tcp",
+}
 
 
 def files(folder):

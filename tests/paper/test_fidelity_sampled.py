@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from tests.often import in_turn
 from tests.paper import algorithm1, algorithm3, algorithm7, algorithm8
 from tests.paper.ask import run
 from tests.sampled import noisy, thetas, trace
@@ -123,8 +124,9 @@ NOISE = {  # of the gradient and of its slope, samples of a step and of a check;
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE.keys())
-@each_function
+@pytest.mark.parametrize(
+    ("f", "noise"), in_turn(FUNCTIONS, (), [pytest.param(NOISE[name], id=name) for name in NOISE])
+)
 def test_algorithm_8(f, noise):
     """Whole runs: descent, searches, tests, jumps and the end, query by query."""
     sigma, bend, descent_batch, check_batch, ends = noise

@@ -8,12 +8,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.often import most_at_night  # noqa: E402
+from tests.often import in_turn  # noqa: E402
 from tests.torch_problem import CONSTANTS, EASY, Problem, make, run  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
 from unsaddle.core.records import leaves  # noqa: E402
 
-each = pytest.mark.parametrize("cls", EASY, ids=lambda cls: cls.__name__)
+ROWS = [pytest.param(cls, id=cls.__name__) for cls in EASY]
+each = pytest.mark.parametrize("cls", ROWS)
 
 
 @cache
@@ -26,9 +27,8 @@ def whole(cls):
     return problem
 
 
-@each
-@pytest.mark.parametrize("share", most_at_night([0.1, 0.5, 0.9], [0.0, 0.1, 0.4, 0.5, 0.7, 0.9]))
-def test_state_dict_resumes_bit_for_bit(cls, share):
+@pytest.mark.parametrize(("share", "cls"), in_turn([0.0, 0.1, 0.4, 0.5, 0.7, 0.9], [0.5], ROWS))
+def test_state_dict_resumes_bit_for_bit(share, cls):
     """Saved in the middle of anything, through a file, with the iterate or the probe saved."""
     asked = whole(cls).asked
     cut = 1 + int(share * len(asked))
@@ -84,9 +84,8 @@ def through_a_file(whole):
     return torch.load(file, weights_only=False)
 
 
-@each
-@pytest.mark.parametrize("copied", [copy.deepcopy, through_a_file], ids=["deepcopy", "pickle"])
-def test_a_copy_of_problem_and_optimiser_goes_on_alike(cls, copied):
+@pytest.mark.parametrize(("copied", "cls"), in_turn([copy.deepcopy, through_a_file], (), ROWS))
+def test_a_copy_of_problem_and_optimiser_goes_on_alike(copied, cls):
     """In the middle of a run and at its end; neither disturbs the other."""
     problem = Problem()
     opt = make(cls, problem)
