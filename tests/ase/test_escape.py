@@ -27,7 +27,7 @@ def test_every_optimiser_leaves_the_saddle(make):
     """One with a memory and one with a velocity in every run; BFGS is that of the tests below."""
     atoms = cuboctahedron()
     opt = Escape(make(atoms, logfile=None))
-    assert opt.run(fmax=0.01, steps=500)
+    assert opt.run(fmax=0.01, steps=1000)  # LBFGS takes 195 of ASE 3.29, and 637 of ASE 3.27
     assert opt.outcome is Outcome.CERTIFIED
     assert atoms.get_potential_energy() == pytest.approx(24.6487, abs=1e-3)
     assert lowest_of_the_icosahedron() > -opt.certificate.curvature_tol
