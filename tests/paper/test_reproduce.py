@@ -151,7 +151,8 @@ def test_the_bar_moves_within_a_part(tmp_path, monkeypatch, capsys):
         assert run([name], str(tmp_path), 0, False) == 0
     assert seen == [(1.0, "0 of 1 parts one"), (2.0, "0 of 1 parts one"), (4.0, "1 of 1 parts"),
                     (3.0, "0 of 1 parts two"), *[(4.0, "1 of 1 parts")] * 2]  # fmt: skip
-    assert capsys.readouterr().err == "1 of 1 parts: one\n1 of 1 parts: two\n"  # is no terminal
+    said = capsys.readouterr().err.split("\n")  # is no terminal; rich 13.0 adds an empty line
+    assert [*filter(None, said)] == ["1 of 1 parts: one", "1 of 1 parts: two"]
 
 
 def test_what_is_finished_is_not_run_again_unless_asked(tmp_path, counted):
