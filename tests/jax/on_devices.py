@@ -7,6 +7,11 @@ import json
 import re
 import sys
 
+from tests import orphans
+
+if __name__ == "__main__":
+    orphans.end_with_parent()
+
 import jax
 
 jax.config.update("jax_enable_x64", True)
@@ -18,6 +23,7 @@ if len(sys.argv) > 2 and __name__ == "__main__":
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import optax  # noqa: E402
+from jax.experimental import multihost_utils  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
@@ -47,9 +53,9 @@ def problem():
     return x, c
 
 
-def spread(tree, ahead=()):
-    """Place a tree over all devices; every process has all of it."""
-    mesh = Mesh(np.array(jax.devices()), ("d",))
+def spread(tree, ahead=(), devices=None):
+    """Place a tree over so many devices, or all; every process has all of it."""
+    mesh = Mesh(np.array(jax.devices()[:devices]), ("d",))
 
     def place(name, leaf):
         sharding = NamedSharding(mesh, P("d") if ahead else SPECS[name])
@@ -81,25 +87,31 @@ def gathers(compiled):
     return [[what, size] for what, size in found if np.prod(size, initial=1) > 8]
 
 
-def minimised(method="auto", **given):
-    """One method, on one device and on all."""
+def minimised(method="auto", counts=(None,), **given):
+    """One method, on one device and on several, for each number of them, or on all."""
     x, c = problem()
     one = jax.device_put(x, jax.local_devices()[0]), jax.device_put(c, jax.local_devices()[0])
     here = unsaddle.jax.minimize(fun, one[0], (one[1],), method, **given)
     solve = sys.modules["unsaddle.jax.minimize"]
     limit = given.pop("max_gradients", 2**31 - 1)
     parameters = solve._parameters(method, x, given, solve.minimize, {})
-    apart_all = spread(x), (spread(c),), 0, limit
     jitted = jax.jit(solve._solve.__wrapped__, static_argnums=(0, 1, 2, 3))
-    compiled = jitted.lower(fun, method, parameters, False, *apart_all).compile()
-    there = compiled(*apart_all)
+    found = []
+    for devices in counts:
+        apart_all = spread(x, devices=devices), (spread(c, devices=devices),), 0, limit
+        compiled = jitted.lower(fun, method, parameters, False, *apart_all).compile()
+        found.append(compared(here, compiled(*apart_all)) | {"gathers": gathers(compiled)})
+    return found
+
+
+def compared(here, there):
+    """What must be the same of two solutions, of which the second is spread."""
     return {
         "outcomes": [it.outcome.name for it in (here, there)],
         "gradients": [int(it.gradients) for it in (here, there)],
         "holds": [int(it.verdict.holds) for it in (here, there)],
         "apart": apart(here.x, there.x),
         "kept": kept(there.x) and kept(there.verdict.direction),
-        "gathers": gathers(compiled),
     }
 
 
@@ -134,15 +146,26 @@ def operations():
 
 
 def cheapest():
-    return minimised("pgd+nc", max_gradients=60, **CONSTANTS)
+    """To its certificate: on two, four and eight devices, or on those of all processes."""
+    counts = (None,) if jax.process_count() > 1 else (2, 4, 8)
+    return minimised("pgd+nc", counts, max_gradients=300, **CONSTANTS)
+
+
+def called():
+    """What users call, with x under a sharding."""
+    x, c = problem()
+    here, there = (
+        unsaddle.jax.minimize(fun, place(x), (place(c),), "pgd+nc", max_gradients=300, **CONSTANTS)
+        for place in (lambda tree: jax.tree.map(jnp.asarray, tree), spread)
+    )
+    return compared(here, there)
 
 
 def every_method():
-    sampled = ("sgd+nc", "psgd")
+    counts = 2, 4, 8
     return {
-        name: minimised(name, max_gradients=60, **({} if "auto" in name else CONSTANTS))
+        name: minimised(name, counts, max_gradients=60, **({} if "auto" in name else CONSTANTS))
         for name in unsaddle.METHODS
-        if name not in sampled
     }
 
 
@@ -153,10 +176,13 @@ def many():
     starts = {
         name: np.stack([leaf * (1 + k / 9) for k in range(count)]) for name, leaf in x.items()
     }
-    here = unsaddle.jax.minimize_many(fun, starts, (c,))
-    there = unsaddle.jax.minimize_many(fun, spread(starts, ahead=True), (c,))
+    here, there = (
+        unsaddle.jax.minimize_many(fun, each, (c,), "pgd+nc", max_gradients=300, **CONSTANTS)
+        for each in (starts, spread(starts, ahead=True))
+    )
+    everywhere = multihost_utils.process_allgather(there.all.status, tiled=True)
     return {
-        "status": [it.all.status.tolist() for it in (here, there)],
+        "status": [here.all.status.tolist(), everywhere.tolist()],
         "apart": apart(here.best.x, there.best.x),
     }
 
@@ -174,7 +200,7 @@ def stepped():
     state = tx.init(params)
 
     @jax.jit
-    def step(params, state):
+    def step(params, state, c):
         value, gradient = jax.value_and_grad(fun)(params, c)
         updates, state = tx.update(gradient, state, params, value=value)
         return optax.apply_updates(params, updates), state
@@ -182,9 +208,9 @@ def stepped():
     kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
                   if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
     whole = [shape for shape in kept_whole if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
-    compiled = step.lower(params, state).compile()
+    compiled = step.lower(params, state, c).compile()
     for _ in range(300):
-        params, state = step(params, state)
+        params, state = step(params, state, c)
         if unsaddle.optax.outcome(state) is not None:
             break
     return {

@@ -1,4 +1,4 @@
-"""JAX over eight devices of the host, and over two processes: no vector is gathered."""
+"""JAX over two, four and eight devices, and over two processes: no vector is gathered."""
 
 import json
 import os
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests import orphans
 
 pytest.importorskip("jax")
 ROOT = Path(__file__).parents[2]
@@ -24,16 +26,18 @@ def run(task, devices=8, processes=1, patience=300):
             port = free.getsockname()[1]
         shared = [[str(port), str(processes), str(own)] for own in range(processes)]
     words = [sys.executable, "-m", "tests.jax.on_devices", task]
-    started = [
-        subprocess.Popen([*words, *more], cwd=ROOT, env=local, stdout=subprocess.PIPE, text=True)
-        for more in shared or [[]]
-    ]
-    try:
-        told = [each.communicate(timeout=patience)[0] for each in started]
-    finally:
-        for each in started:
-            each.kill()
-            each.wait()
+    with orphans.held() as stdin:
+        own = {"cwd": ROOT, "env": local, "stdin": stdin, "start_new_session": True}
+        started = [
+            subprocess.Popen([*words, *more], stdout=subprocess.PIPE, text=True, **own)
+            for more in shared or [[]]
+        ]
+        try:
+            told = [each.communicate(timeout=patience)[0] for each in started]
+        finally:
+            for each in started:
+                each.kill()
+                each.wait()
     assert [each.returncode for each in started] == [0] * processes
     return [json.loads(out.splitlines()[-1]) for out in told]
 
@@ -43,7 +47,24 @@ def same(found):
     assert len({*found["outcomes"]}) == len({*found["holds"]}) == len({*found["gradients"]}) == 1
     assert found["apart"] < 1e-10
     assert found["kept"]
-    assert found["gathers"] == []
+    assert found.get("gathers", []) == []
+
+
+def certified(found):
+    same(found)
+    assert found["outcomes"] == ["CERTIFIED"] * 2
+
+
+def left_its_saddle(stepped):
+    assert stepped["kept"]
+    assert stepped["gathers"] == stepped["whole"] == []
+    assert stepped["away"] > 0.5
+
+
+def one_by_one(many):
+    one, other = many["status"]
+    assert one == other
+    assert many["apart"] < 1e-10
 
 
 @pytest.mark.slow
@@ -58,26 +79,28 @@ def test_operations_over_eight_devices_gather_no_vector():
 
 
 @pytest.mark.nightly
-def test_eight_devices_are_one_and_gather_no_vector():
+def test_two_four_and_eight_devices_are_one_and_gather_no_vector():
     (found,) = run("cheapest,stepped", patience=1500)
-    same(found["cheapest"])
-    stepped = found["stepped"]
-    assert stepped["kept"]
-    assert stepped["gathers"] == stepped["whole"] == []
-    assert stepped["away"] > 0.5
+    assert len(found["cheapest"]) == 3
+    for each in found["cheapest"]:
+        certified(each)
+    left_its_saddle(found["stepped"])
 
 
 @pytest.mark.nightly
-def test_every_method_on_eight_devices():
+def test_every_method_on_two_four_and_eight_devices():
     (found,) = run("every_method,many", patience=3000)
-    for each in found["every_method"].values():
-        same(each)
-    one, other = found["many"]["status"]
-    assert one == other
-    assert found["many"]["apart"] < 1e-10
+    for counts in found["every_method"].values():
+        assert len(counts) == 3
+        for each in counts:
+            same(each)
+    one_by_one(found["many"])
 
 
 @pytest.mark.nightly
 def test_two_processes_with_four_devices_each():
-    for found in run("cheapest", processes=2, patience=900):
-        same(found["cheapest"])
+    for found in run("cheapest,called,many,stepped", processes=2, patience=1800):
+        certified(*found["cheapest"])
+        certified(found["called"])
+        one_by_one(found["many"])
+        left_its_saddle(found["stepped"])

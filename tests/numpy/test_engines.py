@@ -87,7 +87,8 @@ def test_mpi(tmp_path) -> None:
     script.write_text(ON_MPI)
     words = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
     own = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    own |= {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    own |= {"OMPI_MCA_rmaps_base_oversubscribe": "1"}  # more processes than cores
+    own |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # likewise, from 5 on
     paths = os.pathsep.join([str(ROOT), *sys.path])
     ran = subprocess.run(
         words, env={**os.environ, **own, "PYTHONPATH": paths}, text=True, timeout=120,

@@ -91,3 +91,15 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch, capsys
     words = ["--output", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]
     assert main(["reproduce", "short", *words]) == 2
     assert "scheduler 'tcp://127.0.0.1:9' does not answer" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(elsewhere, "PATIENCE", "1s")
+    with distributed.LocalCluster(n_workers=0, processes=False, **LOCAL) as cluster:
+        address = cluster.scheduler_address
+        words = ["--output", str(tmp_path), "--scheduler", address]
+        assert main(["reproduce", "short", *words]) == 2
+    said = f"scheduler '{address}' has no workers: type `dask worker --nthreads 1 {address}`"
+    assert said in capsys.readouterr().err

@@ -19,6 +19,7 @@ import torch.distributed as dist
 
 import unsaddle.torch as front
 from benchmarks.machines.problem import TO_END, Net, count, makers, rank
+from tests import orphans
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 40  # seconds: the time-out of a group
@@ -139,13 +140,14 @@ def spawn(folder, *groups, patience=PATIENCE):
     local = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     stages = [each if isinstance(each, tuple) else (each,) for each in groups]
     words = [sys.executable, "-m", "tests.torch.on_ranks", str(folder), json.dumps(stages)]
-    first = subprocess.Popen(words, cwd=ROOT, env=local, start_new_session=True)
-    try:
-        assert first.wait(patience) == 0
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(first.pid, 9)
-        first.wait()
+    with orphans.held() as stdin:
+        first = subprocess.Popen(words, cwd=ROOT, env=local, stdin=stdin, start_new_session=True)
+        try:
+            assert first.wait(patience) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(first.pid, 9)
+            first.wait()
     return {each: json.loads((Path(folder) / each).read_text()) for part in stages for each in part}
 
 
@@ -189,6 +191,7 @@ def run_rank(path, tasks, ranks, own, limit=LIMIT):
 
 
 def main(folder, stages):
+    orphans.end_with_parent()
     torch.set_num_threads(1)
     front.Auto([torch.nn.Parameter(torch.zeros(1))])  # imports what torch imports at last
     for groups in json.loads(stages):

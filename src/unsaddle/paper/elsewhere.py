@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = "30s"  # for which an answer of the scheduler is waited for
+PATIENCE = "30s"  # for which an answer of the scheduler is waited for, and the first worker
 
 
 def run(
@@ -33,6 +33,13 @@ def run(
             "`dask scheduler` prints, such as --scheduler tcp://127.0.0.1:8786"
         ) from error
     with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise ValueError(
+                f"scheduler {scheduler!r} has no workers: type `dask worker --nthreads 1 "
+                f"{scheduler}` on every machine that is to work, and the same again here"
+            ) from error
         waiting = {client.submit(written, name, seed, pure=False): name for name in names}
         for future in as_completed([*waiting]):
             name = waiting[future]
