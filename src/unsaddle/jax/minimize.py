@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, Unpack
 
 import jax
@@ -11,7 +12,8 @@ from unsaddle import messages
 from unsaddle.core import evidence
 from unsaddle.core.events import ending, log
 from unsaddle.core.kernel import Parameters
-from unsaddle.jax import inputs
+from unsaddle.core.outcome import ENDS, STATUS
+from unsaddle.jax import host, inputs
 from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
@@ -55,7 +57,8 @@ def minimize(
     parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
-    solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    given = x0, inputs.several(args), inputs.whole(seed), limit
+    solution = host.either(_solve_on_host, _solve, settings, given)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
         word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
         log.info(ending(word, str(claim)))
@@ -123,6 +126,26 @@ def _parameters(
             f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
         )
     return parameters_of(method, ops.size(x), inputs.fixed(**given), caller, elsewhere)
+
+
+def _solve_on_host(
+    fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
+    seed: Any, limit: Any,
+) -> Solution:  # fmt: skip
+    solver, start = find(method).solver, host.packed(x0)
+    state = host.first_state(solver, parameters, start, seed)
+    run = host.Run(solver, parameters, state, host.of_function(fun, x0, args), limit)
+    cut = run.go()
+    x, known = run.state.x, run.known
+    here, there = run.value_at(x), run.value_at(start)
+    keep = run.over or (isfinite(here) and known.finite(x) and not there < here)
+    searched = run.gradients - run.began, run.products - run.began_products
+    claim = evidence.read(known, parameters, run.state, *searched)
+    outcome = cut or ENDS[evidence.phase_told(known, run.state, claim.coarser)]
+    claim = claim._replace(direction=host.unpacked(claim.direction, x0))
+    counts = run.values + 2, run.gradients, run.products
+    numbers = here if keep else there, STATUS[outcome], Verdict(*claim), *counts
+    return Solution(host.unpacked(x if keep else start, x0), *host.arrays(numbers, x.dtype))
 
 
 @compiled(static=4)
