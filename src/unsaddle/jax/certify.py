@@ -127,16 +127,15 @@ def _find_on_host(
 ) -> Verdict:  # fmt: skip
     solver, parameters = search(method, ops.size(x), **dict(words))
     parameters = parameters._replace(products=exact)
-    start = host.packed(x)
-    state = host.first_state(solver, parameters, start, seed, PROVE)
-    run = host.Run(solver, parameters, state, host.of_gradient(grad, x, args), limit)
+    run = host.Run(solver, parameters, x, seed, host.of_gradient(grad, args), limit)
+    run.state = run.state._replace(phase=PROVE)
     cut = run.go()
     if cut is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     claim = evidence.read(run.known, parameters, run.state, run.gradients, run.products)
     phase = START if cut is Outcome.NOT_FINITE else claim.phase
     claim = claim._replace(phase=phase, direction=host.unpacked(claim.direction, x))
-    return host.arrays(Verdict(*claim), start.dtype)
+    return host.arrays(Verdict(*claim), run.start.dtype)
 
 
 @compiled(static=5)

@@ -49,16 +49,16 @@ def minimize(
             hyperparameters of the method, in place of the paper's; all of them are compiled in.
 
     Returns:
-        The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
-        last iterate and x0, and of these the finite one.
+        The solution. Where the run did not end by itself (budget, NaN, or Ctrl-C), x is the lower
+        of the last iterate and x0, and of these the finite one.
     """
     x0 = inputs.tree(x0, "x0")
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
     parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
-    given = x0, inputs.several(args), inputs.whole(seed), limit
-    solution = host.either(_solve_on_host, _solve, settings, given)
+    problem = x0, inputs.several(args), inputs.whole(seed), limit
+    solution = host.either(_solve_on_host, _solve, settings, problem)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
         word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
         log.info(ending(word, str(claim)))
@@ -132,20 +132,20 @@ def _solve_on_host(
     fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
     seed: Any, limit: Any,
 ) -> Solution:  # fmt: skip
-    solver, start = find(method).solver, host.packed(x0)
-    state = host.first_state(solver, parameters, start, seed)
-    run = host.Run(solver, parameters, state, host.of_function(fun, x0, args), limit)
+    oracle = host.of_function(fun, args)
+    run = host.Run(find(method).solver, parameters, x0, seed, oracle, limit)
     cut = run.go()
-    x, known = run.state.x, run.known
+    x, start, known = run.state.x, run.start, run.known
     here, there = run.value_at(x), run.value_at(start)
     keep = run.over or (isfinite(here) and known.finite(x) and not there < here)
     searched = run.gradients - run.began, run.products - run.began_products
     claim = evidence.read(known, parameters, run.state, *searched)
     outcome = cut or ENDS[evidence.phase_told(known, run.state, claim.coarser)]
     claim = claim._replace(direction=host.unpacked(claim.direction, x0))
+    best, value = (x, here) if keep else (start, there)
     counts = run.values + 2, run.gradients, run.products
-    numbers = here if keep else there, STATUS[outcome], Verdict(*claim), *counts
-    return Solution(host.unpacked(x if keep else start, x0), *host.arrays(numbers, x.dtype))
+    solution = host.unpacked(best, x0), value, STATUS[outcome], Verdict(*claim), *counts
+    return host.arrays(Solution(*solution), x.dtype)
 
 
 @compiled(static=4)
