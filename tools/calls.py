@@ -52,7 +52,7 @@ def escape_step() -> Call:
 
 
 def jax_minimize() -> Call:
-    """``unsaddle.jax.minimize(f, [1, 0])``: what JAX traces, and what reads the result."""
+    """``unsaddle.jax.minimize(f, [1, 0])``: what the host drives, and what reads the result."""
     import jax.numpy as jnp
 
     import unsaddle.jax

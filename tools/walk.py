@@ -32,7 +32,8 @@ import unsaddle
 
 PACKAGE = os.path.join(os.path.dirname(unsaddle.__file__), "")
 BEFORE = Path(__file__).with_name("walks_before.json")
-INSIDE = ("descents/", "escapes/", "core/eager", "ops/", "numpy/ops", "torch/ops", "jax/ops")
+PARTS = ("descents/", "escapes/", "core/arrays", "core/eager")
+INSIDE = (*PARTS, "ops/", "numpy/ops", "torch/ops", "jax/ops")
 
 
 class Step(NamedTuple):

@@ -21,8 +21,10 @@ jax.config.update("jax_enable_x64", True)
 
 COMPILED = (  # what is compiled when all arguments are checked
     ("unsaddle.jax.minimize", "_solve"),
+    ("unsaddle.jax.minimize", "_solve_on_host"),
     ("unsaddle.jax.minimize", "_solve_many"),
     ("unsaddle.jax.certify", "_find"),
+    ("unsaddle.jax.certify", "_find_on_host"),
     ("unsaddle.jax.stochastic", "_solve"),
 )
 UPDATES = 2  # of a transformation

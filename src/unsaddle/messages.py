@@ -74,9 +74,9 @@ TRACED = {
     **ELSEWHERE,
     "max_seconds": UNTIMED,
     "certificate_budget": SHARE,
-    "history": "is not kept here: nothing returns to the host before the end",
+    "history": "is not kept here, as compiled code returns to the host at the end only",
     **dict.fromkeys(("jac", "grad", "gradient"), DERIVED),
-    "callback": "is not known here: nothing returns to the host before the end",
+    "callback": "is not known here, as compiled code returns to the host at the end only",
     "key": SEED,
 }
 SEARCHED_TRACED = {**SEARCHED, "max_seconds": UNTIMED}

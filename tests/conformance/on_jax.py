@@ -8,6 +8,16 @@ from tests.conformance.backends import draws
 
 
 def run_jax(method: str, f: Any, x: np.ndarray, given: dict, queries: int, patch: Any) -> Any:
+    """Traced, as under ``jax.jit``."""
+    from unsaddle.jax import host
+
+    patch.setattr(host, "suits", lambda *given: False)
+    return run_jax_on_host(method, f, x, given, queries, patch)
+
+
+def run_jax_on_host(
+    method: str, f: Any, x: np.ndarray, given: dict, queries: int, patch: Any
+) -> Any:
     import jax
     import jax.numpy as jnp
 
@@ -70,9 +80,11 @@ def _same_noise_in_jax(n: int, patch: Any) -> None:
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
 
+    from unsaddle.jax.host import HostOps
     from unsaddle.jax.ops import ops
 
-    normal, radius = map(jnp.array, draws(n))
+    numbers = draws(n)
+    normal, radius = map(jnp.array, numbers)
 
     def noise(like: Any, seed: Any, episode: Any) -> Any:
         """In the form of like: a tree, or the one vector that it is packed into."""
@@ -81,6 +93,8 @@ def _same_noise_in_jax(n: int, patch: Any) -> None:
 
     patch.setattr(ops, "noise", noise)
     patch.setattr(ops, "uniform", lambda like, seed, episode: radius[episode])
+    patch.setattr(HostOps, "noise", lambda self, like, seed, episode: numbers[0][episode].copy())
+    patch.setattr(HostOps, "uniform", lambda self, like, seed, episode: numbers[1][episode])
 
 
 def run_jax_sampled(

@@ -1,8 +1,8 @@
 """Methods x landscapes x backends: given the same noise, the same queries in the same order.
 
 JAX takes seconds to compile each of them. In every run each method is tried on one landscape,
-through ``minimize`` or, if it takes samples, through optax, where it is compiled sooner; and one of
-each kind through both. The rest is tried every night.
+through a traced ``minimize`` or, if it takes samples, through optax, where it is compiled sooner;
+and one of each kind through both. The rest is tried every night.
 """
 
 from dataclasses import replace
@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 from tests.conformance.backends import run_numpy, run_numpy_sampled
-from tests.conformance.on_jax import run_jax, run_jax_sampled, run_optax, run_optax_sampled
+from tests.conformance.on_jax import (
+    run_jax,
+    run_jax_on_host,
+    run_jax_sampled,
+    run_optax,
+    run_optax_sampled,
+)
 from tests.conformance.on_torch import run_torch, run_torch_sampled
 from tests.often import most_at_night
 from unsaddle import landscapes, minimize
@@ -128,6 +134,17 @@ def asked_for(method, landscape):
     known = {"smoothness": f.smoothness, "hessian_lipschitz": f.hessian_lipschitz}
     options = METHODS[method] | SPECIAL.get(landscape, lambda method: {})(method)
     return {**known, "tol": 0.05, "decrease_available": 1.0, **options}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("method", METHODS)
+def test_same_queries_on_the_host(method, monkeypatch):
+    """Where JAX runs a method without tracing it."""
+    pytest.importorskip("jax")
+    landscape = "rippled" if method in MEASURES else "quartic"
+    f = LANDSCAPES[landscape]()
+    given = asked_for(method, landscape)
+    same(run_numpy, run_jax_on_host, method, f, tilted_start(f), given, monkeypatch)
 
 
 def visited(method):

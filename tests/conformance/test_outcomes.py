@@ -3,7 +3,8 @@
 Noise differs between the backends here, as it does for users; the outcome may not. The cases are
 members of one family of functions, so that JAX compiles a method once for all of them. In every
 run that is done through optax for one method of each kind, as ``test_conformance.py`` compiles all
-of them. All of it is tried every night:
+of them; through ``minimize`` on JAX, which runs them on the host, for all. All of it is tried every
+night:
 
     f(x) = sum_i curvature_i x_i^2/2 + quartic_i x_i^4/4.
 """
@@ -117,6 +118,14 @@ def on_jax(method: str, given: dict[str, Any]) -> Callable[[Case], Outcome | Non
     return end
 
 
+def traced(method: str, given: dict[str, Any]) -> Callable[[Case], Outcome | None]:
+    """The same under ``jax.jit``."""
+    jax, front = pytest.importorskip("jax"), pytest.importorskip("unsaddle.jax")
+    ask = {"method": method, "max_gradients": LIMIT, **given}
+    solve = jax.jit(lambda x, coefficients: front.minimize(value, x, (coefficients,), **ask))
+    return lambda case: solve(np.array(case.start), case.coefficients).outcome
+
+
 def on_optax(method: str, given: dict[str, Any]) -> Callable[[Case], Outcome | None]:
     jax, optax = pytest.importorskip("jax"), pytest.importorskip("optax")
     from unsaddle import optax as front
@@ -146,14 +155,14 @@ FRONT_ENDS = {"numpy": on_numpy, "torch": on_torch, "jax": on_jax, "optax": on_o
 
 def tried(methods: Any, compiled: Any) -> list[Any]:
     """All of methods x front ends, at night what is compiled and not among those."""
-    often = {*product(methods, ("numpy", "torch")), *compiled}
+    often = {*product(methods, ("numpy", "torch", "jax")), *compiled}
     return most_at_night(often, product(methods, FRONT_ENDS))
 
 
 @pytest.fixture(autouse=True)
 def double_precision(request: pytest.FixtureRequest) -> Any:
     """Let JAX have it."""
-    if request.node.callspec.params["front_end"] not in ("jax", "optax"):
+    if request.node.callspec.params.get("front_end", "jax") not in ("jax", "optax"):
         yield
         return
     with pytest.importorskip("jax").enable_x64(True):
@@ -167,8 +176,22 @@ def test_every_case_ends_certified(method: str, front_end: str) -> None:
     assert ends == dict.fromkeys(CASES, Outcome.CERTIFIED)
 
 
-@pytest.mark.parametrize(("method", "front_end"), tried(DECEIVED, [("pgd", "jax")]))
+@pytest.mark.parametrize(("method", "front_end"), tried(DECEIVED, []))
 def test_a_test_that_is_deceived_proves_nothing(method: str, front_end: str) -> None:
     options, expected = DECEIVED[method]
     end = FRONT_ENDS[front_end](method, told(method, **options))
     assert end(CASES["from a saddle"]) is expected
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("method", most_at_night([], METHODS))
+def test_every_case_ends_certified_under_jit(method: str) -> None:
+    end = traced(method, told(method))
+    assert {end(case) for case in CASES.values()} == {Outcome.CERTIFIED}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("method", most_at_night(["pgd"], DECEIVED))
+def test_a_test_that_is_deceived_proves_nothing_under_jit(method: str) -> None:
+    options, expected = DECEIVED[method]
+    assert traced(method, told(method, **options))(CASES["from a saddle"]) is expected

@@ -272,7 +272,7 @@ def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path, names):
     package = Path(__file__).parents[2] / "src" / "unsaddle"
     (tmp_path / "misspelt.py").write_text(MISSPELT)
     for name in names:  # without one operation, and otherwise as they are
-        source = (package / name / "ops.py").read_text().replace("def get_vector(", "def pick(")
+        source = (package / name / "ops.py").read_text().replace("def uniform(", "def pick(")
         (tmp_path / f"lacking_{name}.py").write_text(source)
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)
@@ -280,4 +280,4 @@ def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path, names):
     messages = {Path(each["file"]).stem: each["message"] for each in found}
     assert 'Attribute "axpi" is unknown' in messages["misspelt"]
     for name in names:
-        assert '"get_vector" is not present' in messages[f"lacking_{name}"]
+        assert '"uniform" is not present' in messages[f"lacking_{name}"]

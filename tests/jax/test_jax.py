@@ -1,4 +1,7 @@
-"""The JAX front end: pure, compiled once, batched, on pytrees, and honest about its end."""
+"""The JAX front end: pure, compiled once, batched, on pytrees, and honest about its end.
+
+What a run promises is tried in both ways that it may go (``way``): on the host, and traced.
+"""
 
 import re
 from itertools import product
@@ -91,8 +94,9 @@ def test_curvature_seen_for_sure_refutes_where_the_floor_was_raised():
     assert "raised from 0.001 to 0.0044" in hidden.note
 
 
-def test_no_second_trace_and_no_transfer(solution):
-    """The second call runs what the first compiled, without a look from the host."""
+@pytest.mark.usefixtures("way")
+def test_no_second_trace_and_no_transfer():
+    """The second call runs what the first compiled; the host asks for what it looks at."""
     arguments = jax.device_put((start(), 3, 10**6))
     front.minimize(fun, arguments[0], seed=arguments[1], max_gradients=arguments[2], **CONSTANTS)
     before = len(TRACES)
@@ -160,6 +164,7 @@ def test_auto_needs_no_constants_and_steps_back_from_infinity():
     assert found.verdict.certificate().curvature == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.usefixtures("way")
 def test_a_budget_is_kept_as_on_numpy():
     """As many gradients, the same outcome; the iterate may be one step further."""
     for limit in (0, 1, 9):
@@ -172,6 +177,7 @@ def test_a_budget_is_kept_as_on_numpy():
         assert found.verdict.certificate().holds is None
 
 
+@pytest.mark.usefixtures("way")
 def test_a_function_that_is_not_finite():
     """The first step goes to where y^4 overflows: what is returned is finite, and no success."""
     found = front.minimize(fun, {"x": jnp.ones(2), "y": jnp.full(1, 1e5)}, **CONSTANTS)
@@ -219,6 +225,7 @@ def test_certify_under_vmap(method):
     assert verdict.failure_probability.tolist() == pytest.approx([0.0, 1e-3, 1e-3])
 
 
+@pytest.mark.usefixtures("way")
 def test_certify_with_given_constants_and_a_budget():
     assert front.certify(slope, minimum(), ONE, **GIVEN).certificate().holds
     short = front.certify(slope, minimum(), ONE, max_gradients=5, **GIVEN).certificate()
@@ -227,6 +234,7 @@ def test_certify_with_given_constants_and_a_budget():
     assert short.failure_probability == 1.0
 
 
+@pytest.mark.usefixtures("way")
 def test_a_gradient_that_is_made_once_is_traced_once():
     holds = [front.certify(slope, start(), ONE, seed=0, **GIVEN).holds]
     before = len(TRACES)

@@ -20,6 +20,7 @@ slope = jax.grad(fun)
 EXACT = {"hessp": True, "tol": 1e-3}  # one program
 
 
+@pytest.mark.usefixtures("way")
 def test_a_run_takes_products_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="unsaddle"):
         solution = front.minimize(fun, jnp.zeros(5), **EXACT)
@@ -32,6 +33,7 @@ def test_a_run_takes_products_and_says_so(caplog: pytest.LogCaptureFixture) -> N
     assert "exact products" in str(shown)
 
 
+@pytest.mark.usefixtures("way")
 def test_a_well_narrower_than_any_probe_is_found_in_float32() -> None:
     """Far from the origin, where differences may be deceived."""
     x = jnp.full(50, 141.0, jnp.float32)
@@ -47,6 +49,7 @@ def test_a_well_narrower_than_any_probe_is_found_in_float32() -> None:
         np.testing.assert_allclose(shown.curvature, -0.08, atol=5e-2)
 
 
+@pytest.mark.usefixtures("way")
 def test_budget_and_words() -> None:
     solution = front.minimize(fun, jnp.zeros(5), max_gradients=3, **EXACT)
     assert solution.outcome is Outcome.BUDGET

@@ -19,12 +19,12 @@ from unsaddle.ase.words import in_words
 from unsaddle.certificate import certificate
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, at_work, log, own
 from unsaddle.core.evidence import evidence, last_phase, read
+from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
 from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
 from unsaddle.core.session import Query, Session
 from unsaddle.escapes.never import never
-from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import Vector
 
 LINE_SEARCH = PhaseName.LINE_SEARCH

@@ -1,7 +1,7 @@
 """``minimize``, ``certify`` and the like as pure functions on pytrees.
 
 Everything here traces: it may stand under ``jax.jit``, and under ``jax.vmap`` over starts and over
-seeds.
+seeds. What is called directly runs on the host where that is the sooner (``host.py``).
 """
 
 try:

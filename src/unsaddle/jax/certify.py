@@ -7,8 +7,9 @@ import jax.numpy as jnp
 
 from unsaddle import messages
 from unsaddle.core import evidence
+from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import PROVE, START, PhaseName
-from unsaddle.jax import inputs
+from unsaddle.jax import host, inputs
 from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest
@@ -116,7 +117,25 @@ def find_negative_curvature(
     exact = inputs.switch("hessp", hessp)
     claim = method, tuple(words.items()), exact, inputs.on_one_device()
     grad = inputs.function(grad, "grad")
-    return _find(grad, *claim, x, inputs.several(args), inputs.whole(seed), limit)
+    given = x, inputs.several(args), inputs.whole(seed), limit
+    return host.either(_find_on_host, _find, (grad, *claim), given)
+
+
+def _find_on_host(
+    grad: Callable[..., Tree], method: str, words: Any, exact: bool, packs: bool, x: Tree,
+    args: Any, seed: Any, limit: Any,
+) -> Verdict:  # fmt: skip
+    solver, parameters = search(method, ops.size(x), **dict(words))
+    parameters = parameters._replace(products=exact)
+    run = host.Run(solver, parameters, x, seed, host.of_gradient(grad, args), limit)
+    run.state = run.state._replace(phase=PROVE)
+    cut = run.go()
+    if cut is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    claim = evidence.read(run.known, parameters, run.state, run.gradients, run.products)
+    phase = START if cut is Outcome.NOT_FINITE else claim.phase
+    claim = claim._replace(phase=phase, direction=host.unpacked(claim.direction, x))
+    return host.arrays(Verdict(*claim), run.start.dtype)
 
 
 @compiled(static=5)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, Unpack
 
 import jax
@@ -11,7 +12,8 @@ from unsaddle import messages
 from unsaddle.core import evidence
 from unsaddle.core.events import ending, log
 from unsaddle.core.kernel import Parameters
-from unsaddle.jax import inputs
+from unsaddle.core.outcome import ENDS, STATUS
+from unsaddle.jax import host, inputs
 from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
@@ -47,15 +49,16 @@ def minimize(
             hyperparameters of the method, in place of the paper's; all of them are compiled in.
 
     Returns:
-        The solution. Where the run did not end by itself (budget, or NaN), x is the lower of the
-        last iterate and x0, and of these the finite one.
+        The solution. Where the run did not end by itself (budget, NaN, or Ctrl-C), x is the lower
+        of the last iterate and x0, and of these the finite one.
     """
     x0 = inputs.tree(x0, "x0")
     parameters = _parameters(method, x0, given, minimize, messages.TRACED)
     parameters = parameters._replace(products=inputs.switch("hessp", hessp))
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
-    solution = _solve(*settings, x0, inputs.several(args), inputs.whole(seed), limit)
+    problem = x0, inputs.several(args), inputs.whole(seed), limit
+    solution = host.either(_solve_on_host, _solve, settings, problem)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
         word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
         log.info(ending(word, str(claim)))
@@ -123,6 +126,26 @@ def _parameters(
             f"call unsaddle.jax.minimize_stochastic(fun, x0, samples, method={method!r}, ...)"
         )
     return parameters_of(method, ops.size(x), inputs.fixed(**given), caller, elsewhere)
+
+
+def _solve_on_host(
+    fun: Callable[..., Any], method: str, parameters: Parameters, packs: bool, x0: Tree, args: Any,
+    seed: Any, limit: Any,
+) -> Solution:  # fmt: skip
+    oracle = host.of_function(fun, args)
+    run = host.Run(find(method).solver, parameters, x0, seed, oracle, limit)
+    cut = run.go()
+    x, start, known = run.state.x, run.start, run.known
+    here, there = run.value_at(x), run.value_at(start)
+    keep = run.over or (isfinite(here) and known.finite(x) and not there < here)
+    searched = run.gradients - run.began, run.products - run.began_products
+    claim = evidence.read(known, parameters, run.state, *searched)
+    outcome = cut or ENDS[evidence.phase_told(known, run.state, claim.coarser)]
+    claim = claim._replace(direction=host.unpacked(claim.direction, x0))
+    best, value = (x, here) if keep else (start, there)
+    counts = run.values + 2, run.gradients, run.products
+    solution = host.unpacked(best, x0), value, STATUS[outcome], Verdict(*claim), *counts
+    return host.arrays(Solution(*solution), x.dtype)
 
 
 @compiled(static=4)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
 from unsaddle.core.evidence import last_phase
+from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS, EndError, Outcome
 from unsaddle.core.phases import (
@@ -30,7 +31,6 @@ from unsaddle.core.phases import (
 from unsaddle.core.records import new
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.numpy import agreement, symmetry
-from unsaddle.numpy.interrupts import hold_interrupts_back
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
 from unsaddle.numpy.progress import Clock
