@@ -23,12 +23,17 @@ def in_turn(kinds: Sequence[Any], always: Container[Any], rows: Iterable[Any]) -
         pytest.param(
             kind,
             *row.values,
-            id=f"{row.id}-{getattr(kind, '__name__', kind)}",
+            id=f"{row.id}-{_called(kind)}",
             marks=() if kind in always or i % len(kinds) == k else pytest.mark.nightly,
         )
         for i, row in enumerate(rows)
         for k, kind in enumerate(kinds)
     ]
+
+
+def _called(kind: Any) -> Any:
+    """Give what a function, a class or a landscape is called; anything else is its own name."""
+    return getattr(kind, "__name__", getattr(kind, "name", kind))
 
 
 def at_night(case: Any) -> Any:

@@ -87,7 +87,7 @@ def kill_the_first_at_work(client):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(elsewhere, "PATIENCE", "300ms")
+    monkeypatch.setattr(elsewhere, "PATIENCE", 0.3)
     words = ["--output", str(tmp_path), "--scheduler", "tcp://127.0.0.1:9"]
     assert main(["reproduce", "short", *words]) == 2
     assert "scheduler 'tcp://127.0.0.1:9' does not answer" in capsys.readouterr().err
