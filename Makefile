@@ -17,14 +17,17 @@ TIERS ?= 1 2 3
 export PYTHONDONTWRITEBYTECODE :=  # or every worker would compile all tests anew
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: quick test nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
+.PHONY: quick test core nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
 
 quick: .venv/test
 	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
 
-test: lint browser  # the core as if torch and JAX were missing, then what needs them
-	$(PYTEST) --bare -m 'not (torch or jax or nightly)'
+test: .venv/ready browser  # lint beside the core, as pyright leaves a processor idle
+	$(MAKE) --jobs 2 lint core
 	$(PYTEST) -m '(torch or jax) and not nightly'
+
+core: .venv/ready  # as if torch and JAX were missing
+	$(PYTEST) --bare -m 'not (torch or jax or nightly)'
 
 nightly: .venv/ready browser
 	JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= $(PYTEST) --hypothesis-profile=random

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.often import most_at_night
+
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("matplotlib")
@@ -77,7 +79,7 @@ def alive(group: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc who is left")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", most_at_night([signal.SIGINT], [signal.SIGINT, signal.SIGTERM]))
 def test_a_signal_ends_it_and_the_same_again_goes_on(tmp_path: Path, number: signal.Signals):
     """Ctrl-C reaches the whole group, as from a terminal; SIGTERM the one process, as from kill."""
     report = tmp_path / "report"

@@ -33,8 +33,8 @@ T = TypeVar("T")
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    most: int = 10**5  # variables, 10^4 to 10^6: with so many a gradient takes the host less than
-    # a traced run (2.6 ms of a processor against 6.7); with ten times as many, twice its time
+    most: int = 10**5  # variables, 10^4 to 10^6: a run of a few hundred gradients then takes less
+    # time than compiling a traced one; beyond, XLA's threads make up for that
 
 
 TUNING = Tuning()
