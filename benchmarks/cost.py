@@ -42,7 +42,7 @@ KEPT = 31 * 2**17  # 31 MB: having freed that much, glibc keeps what is freed la
 OVERHEAD, PERIOD, VECTORS = 0.5, 1.3, {"pgd+nc": 7, "ancgd": 9}  # at most
 STAY: dict[str, dict[str, Any]] = {  # what keeps a run in a phase
     "descent": {"tol": 1e-12},
-    "search": {"tol": 1e-3, "failure_probability": 1e-300, "window": 1e9},
+    "search": {"tol": 1e-3, "failure_probability": 1e-100, "window": 1e9},
 }
 REPORT = """# What a run costs
 
