@@ -70,18 +70,22 @@ SEARCHED = {
 DERIVED = "is not needed: JAX differentiates fun, leave it out"
 CLOCKS = "is not known here, as every rank has its own clock: pass max_gradients=<a whole number>"
 UNTIMED = "is not known here, as compiled code knows no time: pass max_gradients=<a whole number>"
+COMPILED = "it may be compiled, and then returns to the host at the end only"
 TRACED = {
     **ELSEWHERE,
     "max_seconds": UNTIMED,
     "certificate_budget": SHARE,
-    "history": "is not kept here, as compiled code returns to the host at the end only",
+    "history": f"is not kept here, as {COMPILED}",
     **dict.fromkeys(("jac", "grad", "gradient"), DERIVED),
-    "callback": "is not known here, as compiled code returns to the host at the end only",
+    "callback": f"is not known here, as {COMPILED}",
+    **dict.fromkeys(("disp", "verbose"), "is not known here: print(solution) afterwards"),
+    **dict.fromkeys(("starts", "workers"), "is of unsaddle.jax.minimize_many: call that"),
     "key": SEED,
 }
 SEARCHED_TRACED = {**SEARCHED, "max_seconds": UNTIMED}
 MANY = {
     **TRACED,
+    "workers": "is not known here: all runs are one compiled call",
     "seed": "is seeds here: pass seeds=jnp.arange(<how many>)",
     "x0": "is starts here: pass starts=<start points, stacked along a first axis>",
 }

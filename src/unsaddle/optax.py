@@ -27,8 +27,7 @@ from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
 from unsaddle.escapes import confirmed_jump
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
-from unsaddle.jax.loop import cast
-from unsaddle.jax.ops import ops
+from unsaddle.jax.ops import cast, ops
 from unsaddle.jax.transform import (
     Stepped,
     Transformation,

@@ -133,6 +133,14 @@ def test_no_method_returns_to_the_host(method):
     assert program.count(" sinh ") == 3  # with its gradient, alone, and at the end
 
 
+def test_single_and_double_precision_go_together():
+    """Each leaf keeps its own; nothing warns of it, as tracing would."""
+    with jax.enable_x64(True):
+        x0 = {"x": jnp.ones(2, jnp.float64), "y": jnp.zeros((), jnp.float32)}
+        found = jax.eval_shape(lambda x: front.minimize(fun, x, tol=1e-3), x0)
+    assert (found.x["x"].dtype, found.x["y"].dtype) == (jnp.float64, jnp.float32)
+
+
 @pytest.mark.parametrize("method", most_at_night(["pgd"], ["pgd", "pgd+nc"]))
 def test_under_jit_in_double_precision_with_arguments(method):
     """The method's own test and the jump; a new argument does not recompile."""

@@ -28,6 +28,8 @@ BAD = {
     "max_gradient is unknown; did you mean 'max_gradients'": lambda: front.minimize(
         fun, start(), max_gradient=3
     ),
+    "floating-point number, got bool": lambda: front.minimize(lambda x: x[0] > 0, jnp.ones(2)),
+    "starts is of unsaddle.jax.minimize_many": lambda: front.minimize(fun, start(), starts=3),
     "jac is not needed": lambda: front.minimize(fun, start(), jac=jax.grad(fun)),
     "seed is seeds here": lambda: front.minimize_many(fun, jnp.ones((3, 2)), seed=3),
     "max_gradients must be a whole number": lambda: front.minimize(fun, start(), max_gradients=-1),

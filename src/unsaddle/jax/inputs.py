@@ -182,6 +182,12 @@ def number(found: Any, dtype: Any) -> Any:
     if shape != ():
         got = type(found).__name__ if shape is None else f"shape {shape}"
         raise TypeError(f"fun must return one number, got {got}; return a scalar, and no more")
+    kind = getattr(found, "dtype", jnp.float32)
+    if not jnp.issubdtype(kind, jnp.floating):
+        raise TypeError(
+            f"fun must return a floating-point number, got {kind}, which has no gradient; "
+            "return a loss that changes smoothly, such as a mean of squares"
+        )
     return jnp.asarray(found, dtype)
 
 

@@ -23,7 +23,7 @@ from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.outcome import ENDS, STATUS, Outcome
 from unsaddle.core.phases import BEGIN, GRADIENT, NEW, PROBE, PROOF, PROVE, SAME, TRIAL, VALUE
 from unsaddle.jax.inputs import LARGEST, Tree
-from unsaddle.jax.ops import ops
+from unsaddle.jax.ops import cast, ops
 from unsaddle.jax.packing import Packed, changing, pack, reading
 
 Phases = Mapping[int, Phase]
@@ -312,12 +312,6 @@ def rest(state: State) -> Carry:
     nan, zero = jnp.full_like(state.tolerance, jnp.nan), jnp.array(0)
     gradient, counts = ops.times(0.0, state.x), (zero, zero, zero, zero)
     return Carry(state, nan, gradient, *counts, jnp.array(True), zero, zero)
-
-
-def cast(tree: Any, like: Any) -> Any:
-    """Give a tree in the precisions of another."""
-    same = lambda new, old: new if new is old else jnp.asarray(new, old.dtype)  # noqa: E731
-    return jax.tree.map(same, tree, like)
 
 
 def status(ran: Carry, claim: Claim) -> Any:

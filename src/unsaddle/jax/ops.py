@@ -154,7 +154,7 @@ class JaxOps:
 
     def set_scalar(self, row: Row, i: Scalar, a: Scalar) -> Row:
         """The row with a in place i."""
-        return row.at[i].set(a)
+        return row.at[i].set(jnp.asarray(a, row.dtype))
 
     def get_scalar(self, row: Row, i: Any) -> jax.Array:
         """The scalar in place i."""
@@ -170,11 +170,12 @@ class JaxOps:
 
     def set_lines(self, square: Row, i: Any, row: Row | float, j: Any, column: Row) -> Row:
         """The matrix with these numbers in row i, and then in column j."""
+        row, column = cast((row, column), (square, square))
         return square.at[i].set(row).at[:, j].set(column)
 
     def repeat(self, count: int, body: Callable[[Any, C], C], carry: C) -> C:
         """carry <- body(j, carry) for j = 0, ..., count - 1, in one loop."""
-        return jax.lax.fori_loop(0, count, body, carry)
+        return jax.lax.fori_loop(0, count, lambda j, now: cast(body(j, now), now), carry)
 
     def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: Scalar) -> jax.Array:
         """Gershgorin's bound by the first rows of a tridiagonal matrix; zero without rows."""
@@ -199,6 +200,12 @@ def _zeros(count: int, leaf: jax.Array) -> jax.Array:
     spread = isinstance(known, NamedSharding)
     device = NamedSharding(known.mesh, PartitionSpec(None, *known.spec)) if spread else None
     return jnp.zeros((count, *leaf.shape), leaf.dtype, device=device)
+
+
+def cast(tree: Any, like: Any) -> Any:
+    """Give a tree in the precisions of another."""
+    same = lambda new, old: new if new is old else jnp.asarray(new, old.dtype)  # noqa: E731
+    return jax.tree.map(same, tree, like)
 
 
 def _dtype(x: Vector) -> jnp.dtype:

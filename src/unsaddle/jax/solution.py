@@ -18,9 +18,23 @@ class Verdict(Claim):
 
     __slots__ = ()
 
+    @property
+    def certified(self) -> Any:
+        """Whether it is certified that there is no curvature below -curvature_tol."""
+        return self.holds == 1
+
     def certificate(self) -> Certificate:
         """Give the certificate that this is, once it has been computed."""
         return certificate(jax.device_get(self))  # in the precision that it was computed in
+
+    def __str__(self) -> str:
+        """Print one verdict as its certificate; a batch and a traced one as the tuple it is."""
+        return tuple.__repr__(self) if of_several(self.holds) else str(self.certificate())
+
+
+def of_several(status: Any) -> bool:
+    """Say whether this is of a batch, or of a run that is being traced."""
+    return isinstance(status, Tracer) or getattr(status, "ndim", 1) > 0
 
 
 class Solution(NamedTuple):
@@ -51,7 +65,7 @@ class Solution(NamedTuple):
 
     def __repr__(self) -> str:
         """Print one run as SciPy prints a result; a batch and a traced run as the tuple it is."""
-        if isinstance(self.status, Tracer) or getattr(self.status, "ndim", 1):
+        if of_several(self.status):
             return tuple.__repr__(self)
         shown = OptimizeResult(message=wrapped(self.outcome.value, 80), success=bool(self.success))
         shown.update(self._asdict(), outcome=self.outcome)

@@ -11,8 +11,8 @@ from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.phases import VALUE
 from unsaddle.jax.inputs import Tree, tree
-from unsaddle.jax.loop import Phases, Run, cast, due, first_state, look_up, loop, received, rest
-from unsaddle.jax.ops import ops
+from unsaddle.jax.loop import Phases, Run, due, first_state, look_up, loop, received, rest
+from unsaddle.jax.ops import cast, ops
 from unsaddle.jax.packing import pack
 
 Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
