@@ -45,7 +45,7 @@ PICTURED = {  # four of the families, and what they are like
 }
 TITLE = (
     "What is certified (dots) follows the better difference of noisy gradients\n"
-    "(lines, at the best radius)"
+    "(lines, at the best radius), except where f does not bend"
 )
 
 

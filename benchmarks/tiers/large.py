@@ -40,7 +40,8 @@ tol, or how a run ended and the norm of its gradient there. TIME is the limit on
 run, {seconds:g} s of the processor on two cores that others used too: who is stopped by it might
 have arrived. A dense Hessian has no room here: a certificate is checked by ARPACK, whose Ritz
 values by exact products come to the lowest curvature from above. Of {certified} certificates
-{false} had one below -gamma.
+{checked} could be checked so, within {restarts} restarts, and {false} of these had one below
+-gamma.
 
 Where both arrive, `auto` takes {to_tol:.2f} times the gradients of L-BFGS-B to tol, by the
 geometric mean over {both} problems, and {to_end:.2f} times to its certificate. The second table has
@@ -169,7 +170,8 @@ def _summary(last: dict[tuple[str, str], Run]) -> str:
     """Sum up: certificates, and how many gradients of those of L-BFGS-B."""
     own = [run for (_, method), run in last.items() if method == "auto"]
     sure = [run for run in own if run.gamma is not None]
-    false = sum(run.lowest is not None and run.lowest < -(run.gamma or 0) for run in sure)
+    values = [(run.lowest, run.gamma) for run in sure if run.lowest is not None]
+    false = sum(lowest < -(gamma or 0.0) for lowest, gamma in values)
     pairs = [(run, last[run.problem, "L-BFGS-B"].before) for run in own if run.before]
     to_tol = [(run.before or 0) / there for run, there in pairs if there]
     to_end = [run.gradients / there for run, there in pairs if there and run.gamma is not None]
@@ -177,6 +179,8 @@ def _summary(last: dict[tuple[str, str], Run]) -> str:
         count=len(own),
         seconds=SECONDS,
         certified=len(sure),
+        checked=len(values),
+        restarts=RESTARTS,
         false=false or "none",
         both=len(to_tol),
         to_tol=np.exp(np.mean(np.log(to_tol))),

@@ -106,18 +106,30 @@ def test_several_devices_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not suited(ONE)
 
 
-def test_a_function_over_a_tracer_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No argument shows that it is mapped."""
+@pytest.mark.parametrize("tilted", [fun, lambda x, tilt: fun(x, 0.0) + tilt])
+def test_a_function_over_a_tracer_is_traced(tilted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No argument shows that it is mapped; the value may depend on it, and not the gradient."""
     taken = []
     room = importlib.import_module("unsaddle.jax.minimize")
     monkeypatch.setattr(room, "_solve", lambda *given: taken.append(given))
 
     def solve(tilt: Any) -> float:
-        front.minimize(lambda x: fun(x, tilt), START)
+        front.minimize(lambda x: tilted(x, tilt), START)
         return 0.0
 
     jax.vmap(solve)(jnp.arange(2.0))
     assert len(taken) == 1
+
+
+def test_without_jit_a_function_is_given_arrays_of_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    with jax.disable_jit():
+        assert not host.suits(jnp.ones(2))
+    assert host.suits(jnp.ones(2))
+
+
+def test_a_seed_may_be_any_whole_number_of_jax() -> None:
+    found = front.minimize(fun, START, (0.0,), seed=jnp.uint32(4_000_000_000))
+    assert found.success
 
 
 def test_nothing_is_traced_again() -> None:

@@ -96,7 +96,7 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch, capsys
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(elsewhere, "PATIENCE", "1s")
+    monkeypatch.setattr(elsewhere, "PATIENCE", 1.0)
     with distributed.LocalCluster(n_workers=0, processes=False, **LOCAL) as cluster:
         address = cluster.scheduler_address
         words = ["--output", str(tmp_path), "--scheduler", address]

@@ -185,7 +185,9 @@ class Minimum(_Optimizer, Driven):
 
     def converged(self, *given: Any, **words: Any) -> bool:
         """Say so of what ASE is given, and without it of the forces where the atoms are."""
-        given = given if given or words else (self.optimizable.get_gradient(),)  # ASE 3.27 has none
+        given = (
+            given if given or words else (self.optimizable.get_gradient(),)
+        )  # ASE 3.27 has no default
         return self.certified and super().converged(*given, **words)
 
     def call_observers(self) -> None:

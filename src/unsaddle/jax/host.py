@@ -25,6 +25,7 @@ from unsaddle.core.phases import GRADIENT, VALUE
 from unsaddle.core.session import NotFiniteError, Query, Session
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
+from unsaddle.jax.loop import unasked
 from unsaddle.jax.ops import ops as traced_ops
 
 T = TypeVar("T")
@@ -44,6 +45,8 @@ PRECISIONS = {np.dtype(np.float32), np.dtype(np.float64)}  # that BLAS knows
 def suits(x: Tree, *given: Any) -> bool:
     """Say whether a run is the host's: what it is given is known, small, and of one processor."""
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((jax.lax.iota(int, 1), x, given))):
+        return False
+    if jax.config.jax_disable_jit:  # fun would be given NumPy's arrays
         return False
     leaves, devices = jax.tree.leaves(x), jax.devices()
     kinds = {leaf.dtype for leaf in leaves}
@@ -97,6 +100,7 @@ class Oracle(NamedTuple):
 
 def of_function(fun: Callable[..., Any], args: Any) -> Oracle:
     """Give the oracle of a function; one that was seen before is not traced again."""
+    args = _on_device(args)
     return Oracle(
         partial(_value_and_gradient, fun, args),
         partial(_product, fun, args),
@@ -106,8 +110,19 @@ def of_function(fun: Callable[..., Any], args: Any) -> Oracle:
 
 def of_gradient(grad: Callable[..., Tree], args: Any) -> Oracle:
     """Give the oracle of a function whose gradient alone is known, and no value asked for."""
+    args = _on_device(args)
     gradient = partial(_gradient, grad, args)
-    return Oracle(lambda x: (np.nan, gradient(x)), partial(_slope_product, grad, args), gradient)
+    return Oracle(lambda x: (np.nan, gradient(x)), partial(_slope_product, grad, args), unasked)
+
+
+def _on_device(args: Any) -> Any:
+    """Give NumPy's arrays to JAX once, and not at every query."""
+    return jax.tree.map(lambda u: jax.device_put(u) if isinstance(u, np.ndarray) else u, args)
+
+
+def _number(seed: Any) -> Any:
+    """Give a seed as a number, of the precision that it has if it is an array."""
+    return seed if isinstance(seed, int) else np.asarray(seed)[()]
 
 
 def _objective(fun: Callable[..., Any], args: Any) -> Callable[[Tree], Any]:
@@ -156,7 +171,7 @@ class Run(Session[Vector]):
         self.start, self.like = packed(x), x
         own = self.start.copy()
         self.known = HostOps(own)  # the operations, which know the last gradient
-        state = solver.start(self.known, parameters, own, int(seed))
+        state = solver.start(self.known, parameters, own, _number(seed))
         super().__init__(self.known, solver, parameters, state)
         self.oracle, self.limit = oracle, int(limit)
         self.values = self.gradients = self.products = 0
@@ -210,7 +225,7 @@ class Run(Session[Vector]):
         self.gradients += 1
         asked = query.needs & VALUE > 0
         self.values += asked
-        return (float(value) if asked else None), gradient
+        return (np.asarray(value).item() if asked else None), gradient
 
     def value_at(self, point: Vector) -> float:
         """Give the value at a point."""

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 30.0  # for which an answer of the scheduler is waited for, and the first worker
+PATIENCE = 30.0  # seconds for which an answer of the scheduler is waited for, and the first worker
 
 
 def run(
