@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,10 @@ def bitten(x: np.ndarray) -> np.ndarray:
 
 
 def deadly(x: np.ndarray) -> np.ndarray:
-    os._exit(7)
+    """End the process far away, where only some of the starts are."""
+    if np.abs(x).max() > 5:
+        os._exit(7)
+    return slope(x)
 
 
 def endless(x: np.ndarray) -> np.ndarray:
@@ -100,9 +104,26 @@ def test_a_function_that_cannot_be_sent_says_what_to_do() -> None:
         assert solved(pool.map, lambda x: slope(x)).success
 
 
-def test_a_process_that_dies_is_named() -> None:
-    with pytest.raises(RuntimeError, match=r"start [01] ended with exit code 7: pass workers=1"):
+def test_a_process_that_dies_is_named_and_the_other_starts_are_kept() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"start \d ended with exit code 7: pass workers=1"
+    ) as end:
         solved(2, deadly)
+    so_far = end.value.unsaddle  # type: ignore[attr-defined]
+    kept = len(so_far.runs)
+    assert so_far.success
+    assert 0 < kept < 6
+    assert f"Of 6 starts, {kept} came to their end." in so_far.message
+
+
+def test_a_pool_that_breaks_leaves_what_it_has_given() -> None:
+    def breaks(work: Any, tasks: Any) -> Any:
+        yield work(tasks[0])
+        raise BrokenProcessPool("a process of the pool has died")
+
+    with pytest.raises(BrokenProcessPool) as end:
+        solved(breaks)
+    assert len(end.value.unsaddle.runs) == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("workers", [0, -2, 1.5, True, "two", None])

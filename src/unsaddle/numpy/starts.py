@@ -82,7 +82,8 @@ def from_many(
     away = partial(_away, solve, max_gradients)
     work = (lambda task: _attempt(solve, left, task)) if alone else away
     try:
-        for task, end in in_order(workers, work, tasks):
+        for task, answer in in_order(workers, work, tasks):
+            end = answer if isinstance(answer, End) else End(None, answer)
             if left is not None and _cost(end) > left:
                 end = _attempt(solve, left, task)
             left = None if left is None else left - _cost(end)
@@ -92,6 +93,8 @@ def from_many(
     except KeyboardInterrupt:  # in a map of the user's
         if not ends:
             raise
+    except Exception as error:  # of such a map, as where its pool has broken
+        ends.append(End(None, error))
     return _concluded(ends, len(tasks), delta)
 
 

@@ -39,10 +39,10 @@ def in_order(
     """Give every task and work(task), in order; after a Ctrl-C, of those that were begun.
 
     A Ctrl-C goes on to the processes, whose runs end with the best point so far. A second one does
-    not wait for them.
+    not wait for them. Where a process dies another takes its place.
 
     Yields:
-        A task, and what work gave for it.
+        A task, and what work gave for it: an exception where its process has died.
 
     Raises:
         TypeError: If a map gives nothing to go through.
@@ -72,16 +72,12 @@ def _by_processes(
     queue, ends, due = [*enumerate(tasks)][::-1], dict[int, Any](), 0
     try:
         for _ in range(count):
-            near, far = multiprocessing.Pipe()
-            process = multiprocessing.Process(target=_serve, args=(far, sent), daemon=True)
-            process.start()
-            far.close()
-            busy[near] = process, -1
+            _begin(sent, busy)
         for free in [*busy]:
             _hand_out(free, busy, queue)
         while due < len(tasks):
             if due not in ends:
-                _collect(busy, queue, ends)
+                _collect(busy, queue, ends, sent)
             while due in ends:
                 yield due, ends.pop(due)
                 due += 1
@@ -92,28 +88,41 @@ def _by_processes(
             process.terminate()
 
 
+def _begin(sent: bytes, busy: dict[Connection, tuple[Any, int]]) -> Connection:
+    """Start a process that has no task yet."""
+    near, far = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_serve, args=(far, sent), daemon=True)
+    process.start()
+    far.close()
+    busy[near] = process, -1
+    return near
+
+
 def _hand_out(free: Connection, busy: dict[Connection, tuple[Any, int]], queue: list[Any]) -> None:
     """Give a process that is free its next task, or let it go."""
     process, _ = busy.pop(free)
-    if not queue:
-        free.send(None)
-        return
-    i, task = queue.pop()
-    free.send(task)
-    busy[free] = process, i
+    i, task = queue.pop() if queue else (-1, None)
+    with suppress(BrokenPipeError):  # it has died: it will not answer
+        free.send(task)
+    if task is not None:
+        busy[free] = process, i
 
 
 def _collect(
-    busy: dict[Connection, tuple[Any, int]], queue: list[Any], ends: dict[int, Any]
+    busy: dict[Connection, tuple[Any, int]], queue: list[Any], ends: dict[int, Any], sent: bytes
 ) -> None:
     """Wait for processes, take their answers, and hand out what is next."""
     for ready in wait([*busy]):
         process, i = busy[ready]  # type: ignore[index]
         try:
             ends[i] = ready.recv()  # type: ignore[union-attr]
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             process.join()
-            raise RuntimeError(DIED.format(i, process.exitcode)) from None
+            ends[i] = RuntimeError(DIED.format(i, process.exitcode))
+            del busy[ready]  # type: ignore[arg-type]
+            if not queue:
+                continue
+            ready = _begin(sent, busy)
         _hand_out(ready, busy, queue)  # type: ignore[arg-type]
 
 
@@ -124,10 +133,11 @@ def _interrupted(
     for process, _ in busy.values():
         with suppress(OSError, ValueError):
             os.kill(process.pid, signal.SIGINT)
-    with suppress(KeyboardInterrupt, RuntimeError):
+    with suppress(KeyboardInterrupt):
         while busy:
-            _collect(busy, [], ends)
-    yield from ((i, ends[i]) for i in sorted(ends) if ends[i] is not None)
+            _collect(busy, [], ends, b"")
+    whole = {i: end for i, end in ends.items() if not isinstance(end, RuntimeError | None)}
+    yield from sorted(whole.items())
 
 
 def _serve(tasks: Connection, sent: bytes) -> None:
