@@ -55,3 +55,10 @@ def test_workflows_call_what_there_is():
     for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
         for called in re.findall(r"run: make ([\w-]+)", workflow.read_text()):
             assert called in targets, (workflow.name, called)
+
+
+def test_tests_of_the_nights_are_run_at_night_only():
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    chosen = re.findall(r"pytest .*-m (.*)", workflow)
+    assert len(chosen) == 3
+    assert all("nightly" in which for which in chosen)

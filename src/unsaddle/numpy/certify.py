@@ -58,7 +58,7 @@ def certify(
         x_scale: The size that each variable typically has: the claim is then one of x / x_scale.
         hessp: The Hessian at x times a vector, ``hessp(x, p)``, in place of differences.
         max_memory: Bytes that the vectors of the search may take; a quarter of what is free if not
-            given.
+            given, and no more than 35 vectors where they are long.
 
     Returns:
         The certificate; ``holds`` is True, False, or None where the search could not decide.
