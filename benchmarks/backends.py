@@ -5,7 +5,7 @@ is the cost of the kernel itself; a real gradient hides it. Times are the proces
 take turns, and the best of each counts; torch has one thread, JAX as many as it takes, added up. An
 array of 31 MB is made and freed first, after which glibc's malloc keeps freed vectors: without
 that, page faults come and go with the order of allocations, on either side. Other work on the
-machine takes part of its caches: times are longer then, and ratios vary by a tenth or more. Where
+machine takes part of its caches: times are longer then, and ratios may be larger by a half. Where
 AGD is above its limit: v_{t+1} is kept from one query to the next, which a loop by hand computes in
 place (torch) or twice (JAX), and each gradient is read once more to see whether it is finite.
 
@@ -14,12 +14,13 @@ with as many pairs and the strong Wolfe conditions: per gradient, and without th
 gradient itself takes. The third is of optimisers around `Adam` that have nothing to do, in steps of
 `Adam` alone: `Escape` with a tol, which has a limit, and without, where it judges blocks of steps
 too; then an optimiser that does nothing of its own, one that looks at the norm of the gradient, and
-one that does so at every tenth step. These two tables are of medians.
+one that does so at every tenth step. These two tables are of medians; where the optimiser that does
+nothing is below 1, that is noise.
 
 `Escape` is above its limit because it reads every gradient before the step: one that is NaN or
 infinite is refused, and leaves parameters and moments as they were. The column of the norm is what
-that costs; the rest is Python. Looking at every tenth step only would hardly cost anything, but it
-would let such a gradient into Adam's moments.
+that costs; the rest is Python. Looking at every tenth step only would cost little more than an
+optimiser that does nothing, but it would let such a gradient into Adam's moments.
 
     python benchmarks/backends.py [--output docs/backends.md]
 """
