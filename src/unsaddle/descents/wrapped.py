@@ -79,12 +79,23 @@ def search_due(
     return after, ops.where(small, False, True)
 
 
+def loud(p: Parameters) -> Scalar:
+    """Give the norm above which a gradient belongs to another place than a small one."""
+    return TUNING.loud * p.tolerance
+
+
+def waits(p: Parameters, s: State) -> Scalar:
+    """Say whether nothing but a gradient that is not loud can change the state."""
+    d, goes_on = s.descent, (s.phase == GO) & (s.left == inf)
+    return goes_on & d.armed & (d.steps == 0) & (p.descent.block == 0)
+
+
 def _small(ops: Ops, p: Parameters, s: State, norm: Scalar) -> tuple[State, Scalar]:
     """Count the steps at which |g| <= eps, anew where |g| > 2 eps, and say whether to search."""
-    d, loud = s.descent, norm > TUNING.loud * p.tolerance
+    d, unrest = s.descent, norm > loud(p)
     counted = d.steps + ops.where(norm <= p.tolerance, 1, 0)
-    steps = ops.where(loud, 0, counted)
-    armed = d.armed | loud
+    steps = ops.where(unrest, 0, counted)
+    armed = d.armed | unrest
     due = armed & (norm <= s.tolerance) & (steps >= p.descent.patience)
     return s._replace(descent=d._replace(steps=steps, armed=armed)), due
 

@@ -117,7 +117,7 @@ def _gradient(p: Any) -> torch.Tensor:
 def gradient_of(params: Vector) -> Vector:
     """Give the gradient as the parameters have it, zero where a parameter has none."""
     found: list[Any] = [p.grad for p in params]
-    plain = all(type(part) is torch.Tensor for part in found)  # what most are takes no more
+    plain = {*map(type, found)} == {torch.Tensor}  # what most are takes no more
     gradient: Vector = found if plain else [*map(_gradient, params)]
     if any(part.is_sparse for part in gradient):
         raise TypeError(
