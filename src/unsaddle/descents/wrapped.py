@@ -26,10 +26,7 @@ from unsaddle.descents.plateau import Block
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    small: float = 1e-3  # |g|, above 0: the eps if none is given
     loud: float = 2.0  # of eps, above 1: a longer gradient belongs to another place
-    finest: float = 1e-3  # of the curvature met, (0, 1): the gamma if none is given: short searches
-    block: int = 5  # of patience, 2 to 50: a shorter one sees less, a longer one sees it later
 
 
 TUNING = Tuning()

@@ -55,6 +55,7 @@ class Tuning(NamedTuple):
 
     least: int = 5  # steps, 0 to 50: that follow after enough curvature was found
     longest: float = 50.0  # of sqrt(l/gamma) log(growth), above 2: by theory a tenth suffices
+    beyond: float = 10.0  # of the growth that is needed, above 1: errors may take a decade of it
 
 
 TUNING = Tuning()
@@ -113,7 +114,7 @@ def searching(scheme: Scheme) -> Update:
 def onward(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
     """Recheck, jump, end undecided, or go on."""
     steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
-    decades = ops.log(10 * e.resolution.needed)
+    decades = ops.log(TUNING.beyond * e.resolution.needed)
     over = steps >= TUNING.longest * scheme.steps(ops, gamma / e.smoothness) * decades
     ripe = steps >= e.found + ops.maximum(TUNING.least, e.found / 2)
     goes_on = next_step(ops, e.resolution)

@@ -16,7 +16,8 @@ from math import inf, sqrt
 from unsaddle.core.kernel import Parameters, State, Update, on_sphere
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
-from unsaddle.core.resolution import vacuous
+from unsaddle.core.resolution import TUNING as RESOLUTION
+from unsaddle.core.resolution import vacuous, visible_curvature
 from unsaddle.escapes.basis import place
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.noise_level import CLOSE_BY
@@ -51,8 +52,9 @@ def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis
-        floor = ops.maximum(e.probe.error_floor, 4 * e.recurrence.off_tridiagonal)
-        error = ops.maximum(e.resolution.error, floor / 4)
+        seen = visible_curvature(e.recurrence.off_tridiagonal)
+        floor = ops.maximum(e.probe.error_floor, seen)
+        error = ops.maximum(e.resolution.error, floor / RESOLUTION.margin)
         gamma = ops.maximum(e.resolution.curvature_tol, floor)
         resolution = e.resolution._replace(error=error).claiming(ops, gamma)
         row, share, tiny = e.recurrence, p.escape.enough, ops.tiny(s.x)

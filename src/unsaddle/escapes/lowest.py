@@ -25,7 +25,7 @@ from unsaddle.escapes.backtracking_jump import JUMP_BEGIN
 from unsaddle.escapes.basis import full
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.probe import next_step
-from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, can_look_close, first_query
+from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, can_query_close, first_query
 from unsaddle.escapes.recurrence import Recurrence
 
 REFINE, RITZ_VECTOR = PhaseName.REFINE, PhaseName.RITZ_VECTOR
@@ -38,7 +38,7 @@ def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     v = ops.combine(vectors, e.steps, weights)
     u, rest = ops.scale(1 / ops.norm(v), v), ops.get_scalar(weights, e.steps - 1)
     bend = ops.axpy(e.recurrence.beta * rest, e.direction, ops.times(curvature, u))
-    stage, again = ops.where(can_look_close(e), LOWEST_CLOSE, LOWEST), left(ops, e) > 0
+    stage, again = ops.where(can_query_close(e), LOWEST_CLOSE, LOWEST), left(ops, e) > 0
     probe = e.probe._replace(kept=ops.switch(again, u, bend), stage=stage)
     found = e._replace(direction=u, curvature=curvature, probe=probe)
     jumps = ops.where(curvature < 0, JUMP_BEGIN, PROVE)  # above zero it was an error of T

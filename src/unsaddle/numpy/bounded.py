@@ -50,6 +50,7 @@ class Tuning(NamedTuple):
     nudges: tuple[float, ...] = (1e-3, 1e-2, 1e-1)  # of max(1, |x_i|), (0, 1): how far a variable
     # is moved in from its bound, the further the less the gradient shows
     departures: int = 5  # 1 and up: so many times in a row at most
+    away: float = 4.0  # margins, above 1: from a bound, in a search whose probes have met one
 
 
 TUNING = Tuning()
@@ -195,7 +196,7 @@ class BoxRun(Run):
             try:
                 return super()._answer_all()
             except OutsideError:
-                self.set_free(self.state.x, 4 * self.margin)
+                self.set_free(self.state.x, TUNING.away * self.margin)
                 self.interruptible = False
                 self.state = self.state._replace(phase=self.anew)
 
