@@ -38,15 +38,15 @@ DERIVED = {  # numbers that nobody chose, by file
     "descents/rho_bound.py": {3: "the cube of a length", 12: "the trapezoidal rule"},
     "escapes/backtracking_jump.py": {8: "in its proof", 16: "in its proof"},
     "escapes/best_difference.py": {
-        3: "4/3: Richardson", 4: "fourth differences; 4/3; the margin", 8: "fourth differences",
+        3: "4/3: Richardson", 4: "fourth differences; 4/3; four errors", 8: "fourth differences",
         70: "(8 over 4)",
     },
     "escapes/curvature_step.py": {3: "of the lemma: (2/3) |q|^3/rho^2"},
     "escapes/neon.py": {5: "vectors that begin at zero"},
     "escapes/neon2.py": {0.75: "of the source"},
-    "escapes/noisy_radius.py": {4: "the fourth difference; the margin", 8: "two margins"},
+    "escapes/noisy_radius.py": {4: "the fourth difference; four errors", 8: "twice four errors"},
     "escapes/probe_pair.py": {4: "(r/2)^2 is r^2/4"},
-    "escapes/probe_radius.py": {4: "(r/2)^2 is r^2/4; the margin", 6: "(4 over 2)"},
+    "escapes/probe_radius.py": {4: "(r/2)^2 is r^2/4; four errors", 6: "(4 over 2)"},
     "escapes/recheck.py": {3: "4/3: Richardson; a stage", 4: "4/3: Richardson; a stage"},
     "escapes/sample_test.py": {3: "Gauss's nodes; the cube", 0.010142: "an integral"},
 }  # fmt: skip
@@ -109,9 +109,11 @@ def literals(path: Path) -> Iterator[tuple[float, int]]:
     ]
     accounted = {id(node) for record in records for node in ast.walk(record)}
     for node in ast.walk(tree):
-        number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-        if number and id(node) not in accounted and node.value not in PLAIN:
-            yield node.value, node.lineno
+        if not isinstance(node, ast.Constant) or id(node) in accounted:
+            continue
+        number = node.value
+        if isinstance(number, int | float) and number not in PLAIN:  # True is 1
+            yield number, node.lineno
 
 
 def test_no_number_that_was_chosen_stands_outside_a_tuning() -> None:

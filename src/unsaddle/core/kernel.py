@@ -63,16 +63,6 @@ from unsaddle.core.phases import (
 from unsaddle.core.records import new
 
 
-class Phase(NamedTuple):
-    """One query of the objective and what follows from the answer."""
-
-    at: Callable[[Ops, Any, Any], Vector]
-    needs: int
-    update: Callable[[Ops, Any, Any, Scalar, Vector], Any]
-    sample: int = EXACT
-    size: Callable[[Any], int] = lambda p: 1
-
-
 class State(NamedTuple):
     """All that a method knows. Immutable: an update returns the next one."""
 
@@ -110,6 +100,16 @@ class State(NamedTuple):
 
 At = Callable[[Ops, Any, State], Vector]
 Update = Callable[[Ops, Any, State, Scalar, Vector], State]
+
+
+class Phase(NamedTuple):
+    """One query of the objective and what follows from the answer."""
+
+    at: At
+    needs: int
+    update: Update
+    sample: int = EXACT
+    size: Callable[[Any], int] = lambda p: 1
 
 
 class Parameters(NamedTuple):

@@ -47,8 +47,8 @@ class Tuning(NamedTuple):
     close: float = 2.0  # roundoffs of x, 2 to 1000: as close as x can tell
     visible: float = 16.0  # roundoffs of f, 4 to 256: the sums of a few terms err by less
     found: float = 0.5  # share of gamma, (0, 1): the share that the theorems of the papers find
-    margin: float = 4.0  # errors, 4 and up: where gamma is as many, what curves by -gamma measures
-    # as at most -3/4 gamma, and so is below -gamma/2 for sure
+    errors: float = 4.0  # to a gamma, 4 and up: what curves by -gamma then measures as at most
+    # -3/4 gamma, and so is below -gamma/2 for sure
     rounding: float = 4.0  # roundoffs, 1 to 16: gradients are good to a few units in the last place
     floor: float = 4.0  # noises, above 1: a gradient as short shows no direction to speak of
 
@@ -81,7 +81,7 @@ class Resolution(NamedTuple):
 
     def rigorous(self, curvature_tol: Scalar) -> Scalar:
         """Say whether no errors of this size could hide a curvature of -gamma."""
-        return self.error * self.needed <= curvature_tol / TUNING.margin
+        return self.error * self.needed <= curvature_tol / TUNING.errors
 
 
 NO_RESOLUTION = Resolution(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -104,7 +104,7 @@ def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:
 
 def visible_curvature(error: Scalar) -> Scalar:
     """The least curvature, of either sign, that is told from an error of this size."""
-    return TUNING.margin * error
+    return TUNING.errors * error
 
 
 def resolve(

@@ -118,6 +118,11 @@ def _reach(ops: Ops, p: Parameters, s: State) -> Scalar:
     return p.descent.nce_length / ops.norm(s.descent.velocity)
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """At rest, and nothing compared yet."""
+    return Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0)
+
+
 agd = Part(
     {
         START: Phase(iterate, GRADIENT, start),
@@ -131,5 +136,5 @@ agd = Part(
         PhaseName.AGD_REPORT: Phase(iterate, NOTHING, report),
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),
+    memory,
 )

@@ -70,10 +70,15 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s.descended(ops.where(over, s.report, GO), x, s.left, after)
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """The first ball, about the start."""
+    return Memory(ops.copy(x), ops.times(0.0, x))
+
+
 STEP = Phase(iterate, GRADIENT, step, NEW, batch)
 
 sharp_sgd = Part(
     {START: STEP, GO: STEP},
     Settings,
-    lambda ops, x, settings: Memory(ops.copy(x), ops.times(0.0, x)),
+    memory,
 )

@@ -96,6 +96,11 @@ def first_batch(p: Parameters) -> int:
     return p.descent.first_batch
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """No estimate yet."""
+    return Memory(ops.copy(x), ops.copy(x), ops.copy(x))
+
+
 spider = Part(
     {
         START: Phase(iterate, GRADIENT, draw, NEW, first_batch),
@@ -104,5 +109,5 @@ spider = Part(
         SPIDER_HERE: Phase(iterate, GRADIENT, correct, SAME, batch),
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.copy(x), ops.copy(x), ops.copy(x)),
+    memory,
 )

@@ -17,7 +17,6 @@ Choices:
 ``adaptive_nc`` is the same without momentum, theta = 1: the search of Algorithm 1, adapted.
 """
 
-from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ from unsaddle.core.kernel import (
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, UNCERTIFIED
 from unsaddle.escapes import anc
-from unsaddle.escapes.adaptive_recursion import Memory, advance, memory, smoothness_met
+from unsaddle.escapes.adaptive_recursion import Memory, Scheme, advance, memory, smoothness_met
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.krylov import Settings
 from unsaddle.escapes.probe import (
@@ -59,13 +58,6 @@ class Tuning(NamedTuple):
 
 
 TUNING = Tuning()
-
-
-class Scheme(NamedTuple):
-    """With momentum or without."""
-
-    friction: Callable[[Ops, Scalar], Scalar]  # theta, of gamma/l
-    steps: Callable[[Ops, Scalar], Scalar]  # that a decade of growth takes, of gamma/l
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -143,7 +135,4 @@ def _part(scheme: Scheme) -> Part:
     )
 
 
-adaptive_anc = _part(
-    Scheme(lambda ops, ratio: ops.sqrt(ratio) / 2, lambda ops, ratio: 1 / ops.sqrt(ratio))
-)
-adaptive_nc = _part(Scheme(lambda ops, ratio: 1.0, lambda ops, ratio: 1 / ratio))
+adaptive_anc, adaptive_nc = _part(Scheme(momentum=True)), _part(Scheme(momentum=False))

@@ -54,7 +54,7 @@ def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
         e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis
         seen = visible_curvature(e.recurrence.off_tridiagonal)
         floor = ops.maximum(e.probe.error_floor, seen)
-        error = ops.maximum(e.resolution.error, floor / RESOLUTION.margin)
+        error = ops.maximum(e.resolution.error, floor / RESOLUTION.errors)
         gamma = ops.maximum(e.resolution.curvature_tol, floor)
         resolution = e.resolution._replace(error=error).claiming(ops, gamma)
         row, share, tiny = e.recurrence, p.escape.enough, ops.tiny(s.x)

@@ -89,7 +89,7 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     bend = difference(ops, e, gradient, share)
     off = ops.norm(ops.add(bend, -1.0, e.probe.kept)) * richardson(ops, e)
     error = ops.where(share < 1, off, 0.0)
-    hidden = e.resolution.curvature_tol / RESOLUTION.margin
+    hidden = e.resolution.curvature_tol / RESOLUTION.errors
     straight = error <= ops.maximum(hidden, visible_curvature(noise_of(e)))
     claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))

@@ -53,7 +53,7 @@ def checked(run: Any) -> tuple[Any, str]:
     off, known = search.recurrence.off_tridiagonal, search.resolution
     explained = search.probe.noise > 0 or known.needed == 0
     rounding = 2 * known.noise / max(known.radius, run.known.tiny(state.x))
-    if explained or off <= max(known.asked / RESOLUTION.margin, rounding):
+    if explained or off <= max(known.asked / RESOLUTION.errors, rounding):
         return state, ""
     doubt = _doubt(run, search)
     return (state._replace(phase=UNCERTIFIED) if doubt else state), doubt
