@@ -42,8 +42,8 @@ from unsaddle.escapes.probe import (
     SEARCH_BEHIND,
     at_new_point,
     difference,
-    keep_behind,
     next_step,
+    remember_behind,
 )
 from unsaddle.escapes.probe_radius import FIRST_STEP, RADIUS_PHASES, first
 from unsaddle.escapes.recheck import DIP, RAISE, RECHECK_PHASES, SEARCH_ANEW, first_query
@@ -123,7 +123,7 @@ def _part(scheme: Scheme) -> Part:
             **RADIUS_PHASES,
             FIRST_STEP: Phase(iterate, NOTHING, search),
             SEARCH: Phase(along(1.0), GRADIENT | PROBE, search),
-            SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, keep_behind(SEARCH)),
+            SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, remember_behind(SEARCH)),
             **RECHECK_PHASES,
             SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
             RAISE: Phase(iterate, NOTHING, begin_anew),

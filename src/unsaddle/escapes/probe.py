@@ -69,7 +69,7 @@ def next_step(ops: Ops, resolution: Resolution) -> Scalar:
     return ops.where(resolution.sides > 1, SEARCH_BEHIND, SEARCH)
 
 
-def keep_behind(onward: PhaseName) -> Update:
+def remember_behind(onward: PhaseName) -> Update:
     """Give the update that keeps the gradient of a query behind x~."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -79,4 +79,4 @@ def keep_behind(onward: PhaseName) -> Update:
     return update
 
 
-LOOK_BEHIND = Phase(probing(-1.0), GRADIENT, keep_behind(SEARCH))
+QUERY_BEHIND = Phase(probing(-1.0), GRADIENT, remember_behind(SEARCH))

@@ -34,7 +34,7 @@ from unsaddle.core.phases import CERTIFIED, GRADIENT, PhaseName
 from unsaddle.core.resolution import TUNING as RESOLUTION
 from unsaddle.core.resolution import visible_curvature
 from unsaddle.escapes.noise_level import RECHECK_CLOSE, after_recheck, close_by
-from unsaddle.escapes.probe import Probe, choose_scalars, difference, keep_behind
+from unsaddle.escapes.probe import Probe, choose_scalars, difference, remember_behind
 
 RECHECK, RECHECK_BEHIND = PhaseName.RECHECK, PhaseName.RECHECK_BEHIND
 DIP, RAISE, SEARCH_ANEW = PhaseName.DIP, PhaseName.RAISE, PhaseName.SEARCH_ANEW
@@ -143,7 +143,7 @@ def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Sc
 
 
 RECHECK_PHASES = {
-    RECHECK_BEHIND: Phase(along(-1.0), GRADIENT, keep_behind(RECHECK)),
+    RECHECK_BEHIND: Phase(along(-1.0), GRADIENT, remember_behind(RECHECK)),
     RECHECK: Phase(along(1.0), GRADIENT, recheck),
     RECHECK_CLOSE: Phase(close_by, GRADIENT, after_recheck),
 }

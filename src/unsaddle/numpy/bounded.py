@@ -216,7 +216,7 @@ class BoxRun(Run):
 
         def both(at: Vector) -> tuple[float, Vector]:
             nonlocal begun, ends
-            ends = self._looked(at.astype(x.dtype), not begun)
+            ends = self._queried(at.astype(x.dtype), not begun)
             if not begun or (
                 self._small(ends) and self.whole is not None and ends.value <= self.whole.value
             ):
@@ -236,7 +236,7 @@ class BoxRun(Run):
             scipy_minimize(both, x.astype(float), method="L-BFGS-B", **given)
         return self.state.x
 
-    def _looked(self, point: Vector, first: bool) -> Known:
+    def _queried(self, point: Vector, first: bool) -> Known:
         """Query the function for the descent; a trial without a value is as a wall."""
         whole, query = self.whole, Query(point, BOTH | TRIAL * (not first), False, GO, False, 0, 1)
         if whole is not None and np.array_equal(whole.x, self.box.clip(point)):
