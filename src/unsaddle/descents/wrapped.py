@@ -6,10 +6,9 @@ Its steps are its own. A search is due in two cases:
    2 eps in between. After a search that did not jump, the next one waits until |g| has been above
    2 eps: nothing else would be found at the same place.
 2. *The training is stuck on minibatches* (where ``block`` > 0): over a block of steps the mean
-   gradient was lost in its noise and the loss was flat (``plateau.py``), and it is noise: another
-   batch at the same parameters has another gradient (``batches.py``). After a search no block is
-   judged for a while: for twice as long as the last time, beginning with one block, or for as long
-   if the search has led to a jump.
+   gradient was lost in its noise and the loss was flat (``plateau.py``), and another batch at the
+   same parameters has another gradient (``batches.py``). A search is followed by a rest in which no
+   block is judged: one block at first, twice as long each time; after a jump, as long as it was.
 """
 
 from math import inf

@@ -4,10 +4,10 @@
    from the same v_1. So it does where a jump does not pay, if v_1 was probed over r only.
 2. If noise is known of, radius and sides are chosen anew, in ``noisy_radius.py``: along the last
    v_k, which shows more than a random direction of what f does where it is stiff.
-3. From then on, at the same point, gamma is raised to four times the error. The event on which the
-   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
-   the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
-   T in its place, it begins anew.
+3. From then on gamma at this point is raised to four times the error. The event on which the
+   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) can be read off the T
+   that there is. So the search goes on, and no gradient is spent twice. There is one exception:
+   where ``lowest.py`` has replaced T, the search begins anew.
 """
 
 from collections.abc import Callable

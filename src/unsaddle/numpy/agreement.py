@@ -1,10 +1,10 @@
 """Is what ``hessp`` gives the Hessian of this function? One difference of gradients asks.
 
 A symmetric matrix that is not the Hessian gives a certificate of that matrix, which says nothing of
-x. So before a claim from products stands, H d is compared with (g(x + r d) - g(x))/r, once in a
-run, where the claim is made: at one gradient and one product more. d is the mean of two directions
-of length one: the one that the claim rests on, along which H curves least, and a random one, which
-any matrix that is wrong anywhere shows, by 1/sqrt(n) of what it is wrong by.
+x. So before a claim from products stands, H d is compared with (g(x + r d) - g(x))/r. This is done
+once in a run, at one gradient and one product more. d is the mean of two directions of length one.
+One is the direction of least curvature, on which the claim rests. The other is random: what is
+wrong with a matrix along any one direction shows there, by about 1/sqrt(n) of it.
 
 A difference errs too: f bends within r, gradients are rounded, and some have noise. So they
 disagree only where, over r and again over r/16, they are further apart than
