@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from unsaddle.core.ops import OWN_STREAM
 from unsaddle.methods.constants import Given, Hyperparameters, SampledConstants, SampledGiven
 from unsaddle.methods.table import METHODS, STOCHASTIC
 
@@ -18,6 +19,37 @@ FILES = sorted(HOUSE.rglob("*.py"))
 each_kernel = pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 RANGE = re.compile(r"[(\[].*[)\]]|\bto\b|\babove\b|\bbelow\b|\band up\b|\bat (least|most)\b")
 UPDATE = ["ops", "p", "s", "value", "gradient"]
+PLAIN = {0, 1, 2, 0.5}
+DERIVED = {  # numbers that nobody chose, by file
+    "core/arrays.py": {8: "bytes", 4: "bytes", 53: "digits", 24: "digits", 1022: "2^", 126: "2^"},
+    "core/eager.py": {8: "bytes", 4: "bytes"},
+    "core/kernel.py": {1e-3: "delta, where a caller says nothing"},
+    "core/ops.py": {OWN_STREAM: "a name for a stream of noise, as a number"},
+    "core/outcome.py": {3: "frames up to the caller"},
+    "core/phases.py": {3: "a code", 4: "a code", 8: "a code", 64: "a code", 1000: "a code"},
+    "core/resolution.py": {6: "6/(pi j)^2 sums to one"},
+    "core/tridiagonal.py": {8: "bytes", 4: "bytes"},
+    "descents/cubic_model.py": {6: "rho/6: Taylor"},
+    "descents/curvature_pairs.py": {12: "the trapezoidal rule"},
+    "descents/epoch.py": {4: "vectors that begin at zero"},
+    "descents/line_search.py": {3: "the cubic through two values and two slopes"},
+    "descents/parameter_free_agd.py": {5: "a power of the source"},
+    "descents/plateau.py": {12: "the sum of squares of consecutive numbers"},
+    "descents/rho_bound.py": {3: "the cube of a length", 12: "the trapezoidal rule"},
+    "escapes/backtracking_jump.py": {8: "in its proof", 16: "in its proof"},
+    "escapes/best_difference.py": {
+        3: "4/3: Richardson", 4: "fourth differences; 4/3; four errors", 8: "fourth differences",
+        70: "(8 over 4)",
+    },
+    "escapes/curvature_step.py": {3: "of the lemma: (2/3) |q|^3/rho^2"},
+    "escapes/neon.py": {5: "vectors that begin at zero"},
+    "escapes/neon2.py": {0.75: "of the source"},
+    "escapes/noisy_radius.py": {4: "the fourth difference; four errors", 8: "twice four errors"},
+    "escapes/probe_pair.py": {4: "(r/2)^2 is r^2/4"},
+    "escapes/probe_radius.py": {4: "(r/2)^2 is r^2/4; four errors", 6: "(4 over 2)"},
+    "escapes/recheck.py": {3: "4/3: Richardson; a stage", 4: "4/3: Richardson; a stage"},
+    "escapes/sample_test.py": {3: "Gauss's nodes; the cube", 0.010142: "an integral"},
+}  # fmt: skip
 
 
 def test_every_setting_that_is_no_constant_is_a_hyperparameter_and_no_other_word_is() -> None:
@@ -65,6 +97,40 @@ def test_every_number_of_our_own_has_unit_range_and_reason() -> None:
             assert RANGE.search(bounds), f"{path.name}:{line} has no unit and range: {comment!r}"
             assert len(reason) > 10, f"{path.name}:{line} has no reason: {comment!r}"
     assert counted > 40
+
+
+def literals(path: Path) -> Iterator[tuple[float, int]]:
+    """Give the numbers of a file and their lines, but for those of records of our own numbers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    records = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name in ("Tuning", "PhaseName")
+    ]
+    accounted = {id(node) for record in records for node in ast.walk(record)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in accounted:
+            continue
+        number = node.value
+        if isinstance(number, int | float) and number not in PLAIN:  # True is 1
+            yield number, node.lineno
+
+
+def test_no_number_that_was_chosen_stands_outside_a_tuning() -> None:
+    """In core and kernels; a number that is no longer there leaves the list, too."""
+    found = {
+        str(path.relative_to(HOUSE)): dict(literals(path))
+        for path in [*(HOUSE / "core").glob("*.py"), *KERNELS]
+    }
+    chosen = {
+        f"{path}:{line}": number
+        for path, numbers in found.items()
+        for number, line in numbers.items()
+        if number not in DERIVED.get(path, {})
+    }
+    assert not chosen, "put these into the Tuning of their file, with unit, range and reason"
+    gone = {path: {*derived} - {*found[path]} for path, derived in DERIVED.items()}
+    assert not any(gone.values()), gone
 
 
 def lines_of(function: ast.FunctionDef) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from math import sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -100,9 +99,7 @@ class Escape(Driven):
             self._before += self.drive.calls
             self._begin()
         drive, last = self.drive, self.nsteps + steps
-        drive.fmax = fmax
-        limit = max(fmax, 1e-50) * sqrt(self.space.scale.size)
-        drive.parameters = drive.parameters._replace(tolerance=limit)
+        drive.aim(fmax)
         while True:
             if drive.state.phase == START:
                 for share in (1.0, 0.5):  # some have another measure of forces, and stop short

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from typing import IO, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -156,11 +156,10 @@ class Minimum(_Optimizer, Driven):
             self.initialize()
             self.drive.calls = self.drive.begun = calls
         drive = self.drive
-        other, drive.fmax = drive.fmax != self.fmax, self.fmax
+        other = drive.fmax != self.fmax
+        drive.aim(self.fmax)
         if other and drive.seen is not None:
             drive.state = drive.state._replace(phase=START)
-        limit = max(self.fmax, 1e-50) * sqrt(self.space.scale.size)
-        drive.parameters = drive.parameters._replace(tolerance=limit)
         if drive.seen is None:
             self._query = drive.next()
             self.step()

@@ -75,10 +75,10 @@ def run_atoms(given: dict[str, Any]) -> int:
             ended = done.outcome or Outcome.BUDGET
         fields = command.summary(atoms, shown) | {"force_calls": calls}
     except (KeyboardInterrupt, ValueError, TypeError, ArithmeticError, OSError):
-        _keep(atoms, relaxed)
+        _write(atoms, relaxed)
         raise
     except Exception as error:
-        _keep(atoms, relaxed)
+        _write(atoms, relaxed)
         raise TheirError from error
     if fields["fmax"] > options.fmax and ended is Outcome.CERTIFIED:
         ended = Outcome.STALLED
@@ -91,7 +91,7 @@ def run_atoms(given: dict[str, Any]) -> int:
     return 0 if ended is Outcome.CERTIFIED else 1
 
 
-def _keep(atoms: Any, path: str | None) -> None:
+def _write(atoms: Any, path: str | None) -> None:
     """Write how far a run has come that was cut short."""
     if path:
         atoms.calc = None  # whose last results may be of a trial

@@ -73,7 +73,7 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
 
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Turn, halve, double or land."""
+    """Turn, halve, double or land; where s was s'/2 before, lambda s'^2/16 = lambda s^2/4 more."""
     e, j = s.escape, s.escape.jump
     square = -e.curvature * j.reach * j.reach  # lambda s^2
     visible = visible_change(ops, s.x, j.value, j.value)

@@ -57,12 +57,19 @@ def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vecto
     return ops.scale(1 / span, ops.axpy(-1.0, e.probe.behind, gradient))
 
 
+def choose_scalars(ops: Ops, condition: Scalar, one: Probe, other: Probe) -> Probe:
+    """Give one or the other, which have the same vectors."""
+    fields = ("radius", "bending", "sides", "error_floor", "held")
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in fields)
+    return one._replace(**{name: ops.where(condition, a, b) for name, a, b in pairs})
+
+
 def next_step(ops: Ops, resolution: Resolution) -> Scalar:
     """The phase in which the next step of a search begins."""
     return ops.where(resolution.sides > 1, SEARCH_BEHIND, SEARCH)
 
 
-def keep_behind(onward: PhaseName) -> Update:
+def remember_behind(onward: PhaseName) -> Update:
     """Give the update that keeps the gradient of a query behind x~."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -72,4 +79,4 @@ def keep_behind(onward: PhaseName) -> Update:
     return update
 
 
-LOOK_BEHIND = Phase(probing(-1.0), GRADIENT, keep_behind(SEARCH))
+QUERY_BEHIND = Phase(probing(-1.0), GRADIENT, remember_behind(SEARCH))

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.resolution import Resolution, resolve, vacuous
+from unsaddle.core.resolution import Resolution, resolve, vacuous, visible_curvature
 
 
 class Tuning(NamedTuple):
@@ -78,9 +78,11 @@ def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]
     gamma = share * ops.maximum(resolution.asked, e.probe.error_floor)
     rounding = resolution.error - bending
     bends = ops.maximum(bending, ops.tiny(e.gradient))
-    clear = ops.maximum(gamma / (8 * bends), ops.sqrt(rounding / bends))
-    at_once = (clear < TUNING.shorter) & (4 * bending < whole)
-    hides = (4 * resolution.error > gamma) & (bending > 4 * rounding)
+    half = gamma / (2 * visible_curvature(bends))  # bending is to be half of the error then
+    clear = ops.maximum(half, ops.sqrt(rounding / bends))
+    at_once = (clear < TUNING.shorter) & (visible_curvature(bending) < whole)
+    hides = visible_curvature(resolution.error) > gamma
+    hides = hides & (bending > visible_curvature(rounding))
     return hides, ops.where(at_once, clear, TUNING.shorter)
 
 
@@ -88,7 +90,7 @@ def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
     """Say whether no claim can come of r: it is too wide for f, or gamma above all that is seen."""
     resolution, whole, half, bending, _ = view
     curves = half > TUNING.resolved * whole
-    wide = (resolution.asked > whole) & (4 * bending > whole) & curves
+    wide = (resolution.asked > whole) & (visible_curvature(bending) > whole) & curves
     met = ops.where(p.escape.unit > 0, 0.0, resolution.smoothness)  # noise is met as curvature
     most = ops.maximum(whole, p.escape.finest * met)
     return wide | (vacuous(ops, resolution._replace(smoothness=most)) & (most > 0))

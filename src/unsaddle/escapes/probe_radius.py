@@ -38,7 +38,7 @@ from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_produc
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
 from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
-from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
+from unsaddle.escapes.probe import QUERY_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
 from unsaddle.escapes.probe_pair import View, astray, discern, hidden
 
 FIRST_STEP = PhaseName.FIRST_STEP
@@ -143,6 +143,6 @@ RADIUS_PHASES = {
     HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
     WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole),
     CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
-    SEARCH_BEHIND: LOOK_BEHIND,
+    SEARCH_BEHIND: QUERY_BEHIND,
     **NOISY_PHASES,
 }

@@ -10,6 +10,7 @@ from math import inf, sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import NoSettings, Parameters
+from unsaddle.core.resolution import TUNING as RESOLUTION
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.cubic import cubic
@@ -30,7 +31,6 @@ from unsaddle.methods.room import Room, room
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    enough: float = 0.5  # of gamma, (0, 1]: the share that the theorems of the papers find
     finest: float = 1e-4  # of the largest curvature, (0, 1): the gamma to certify if none is given
     cubic: float = 1e-2  # of |g|, (0, 1): a step that is more accurate hardly promises more
     bending: float = 1e-2  # of gamma, (0, 1): in a difference, unless rounding asks for more
@@ -68,7 +68,7 @@ class Problem(NamedTuple):
     def measured(self) -> krylov.Settings:
         """Settings of a search that measures what it is not told: a proof, above all."""
         return krylov.Settings(
-            enough=TUNING.enough,
+            enough=RESOLUTION.found,
             finest=0.0 if self.hessian_lipschitz else TUNING.finest,
             curvature_tol=self.curvature_tol,
             failure_probability=self.failure_probability,
@@ -133,7 +133,7 @@ def pgd_nc(q: Problem) -> Parameters:
         search_step=step,
         radius=found.radius,
         window=found.window,
-        enough=TUNING.enough,
+        enough=RESOLUTION.found,
         **q.jump(),
     )
     return _whole(q, q.tol, gd.settings(step=step), escape, q.proof())
@@ -147,7 +147,7 @@ def ancgd(q: Problem) -> Parameters:
         search_friction=found.friction,
         radius=found.radius,
         window=found.window,
-        enough=TUNING.enough,
+        enough=RESOLUTION.found,
         **q.jump(),
     )
     return _whole(q, q.tol, _accelerated(found), escape, q.proof())
@@ -191,7 +191,7 @@ def neon2_agd(q: Problem) -> Parameters:
     jump, risk = table1_theory.curvature_step(**known), q.failure_probability
     found = table1_theory.neon2(smoothness=q.smoothness, failure_probability=risk, n=q.n, **known)
     own = {**q.jump(), **jump._asdict(), **found._asdict()}
-    escape = neon2.settings(enough=TUNING.enough, **own)
+    escape = neon2.settings(enough=RESOLUTION.found, **own)
     return _whole(q, q.tol, _almost_convex(q), escape, q.proof())
 
 
