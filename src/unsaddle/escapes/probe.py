@@ -50,6 +50,12 @@ def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
     return ops.where(p.products, 0.0, known)
 
 
+def reach(ops: Ops, p: Parameters, x: Vector, widest: float) -> Scalar:
+    """The longest r that may be tried; zero where r is given."""
+    far, most = widest * ops.maximum(ops.norm(x), 1.0), p.escape.max_step
+    return ops.where(p.escape.probe_radius > 0, 0.0, ops.where(far < most, far, most))
+
+
 def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vector:
     """H v by a difference over share r; consumes the gradient at x~ + share r v."""
     resolution = e.resolution

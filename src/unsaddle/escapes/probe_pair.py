@@ -13,6 +13,9 @@ class Tuning(NamedTuple):
     clear: float = 1e-2  # of gamma, (0, 1]: 4 e at most, where gamma comes of a measured rho
     shorter: float = 0.25  # per attempt, (0, 1): r while it is shortened
     resolved: float = 0.75  # (1/2, 1): |H v_1| over r/2 by that over r; 1/2 if bending is all
+    same: float = 3.0  # 1 to 4: errors within this factor are alike; bending falls by four with r
+    longer: float = 4.0  # per attempt, above 1: r while it is lengthened
+    noisy: float = 1.5  # (1, 2): |H v_1| over r/2 by that over r; 1 if it is smooth, 2 if noise
     change: float = 4.0  # of the rho seen here, above 1: if a descent met more, it met noise
 
 
@@ -27,6 +30,17 @@ class View(NamedTuple):
     half: Scalar  # |H v_1|, over r/2
     bending: Scalar  # rho r/2: its share of the error, the rest is rounding
     change: Scalar  # rho, as measured
+
+
+class Judged(NamedTuple):
+    """What a pair of probes says of its radius."""
+
+    nothing: Scalar  # whether both differences are zero: flat, or a gradient too coarse for r
+    noisy: Scalar  # whether bending hides gamma as noise would
+    same: Scalar  # whether the error is about that of the pair before
+    back: Scalar  # whether the radius before was better, and will do
+    rounded: Scalar  # whether rounding hides the gamma that is given, however short r is
+    factor: Scalar  # what r is to be multiplied by, zero if it will do
 
 
 def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
@@ -94,3 +108,21 @@ def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
     met = ops.where(p.escape.unit > 0, 0.0, resolution.smoothness)  # noise is met as curvature
     most = ops.maximum(whole, p.escape.finest * met)
     return wide | (vacuous(ops, resolution._replace(smoothness=most)) & (most > 0))
+
+
+def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
+    """Compare what this pair of probes shows with the pair before."""
+    bent, shorter = hidden(ops, p, e, view)
+    nothing, error, before = view.whole == 0, view.resolution.error, e.resolution.error
+    lengthened = (e.probe.radius_factor > 1) | (p.escape.probe_radius > 0)
+    back = bent & (error >= before) & (4 * before <= e.resolution.asked)
+    as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
+    noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
+    longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
+    factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))
+    ratio = error / ops.maximum(before, ops.tiny(e.gradient))
+    same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
+    fixed = p.products | (p.escape.unit + p.escape.probe_radius > 0) | nothing | bent
+    short = (p.escape.curvature_tol > 0) & (4 * error > view.resolution.asked)
+    rounded = ops.where(fixed, False, short)
+    return Judged(nothing, noisy, same, back, rounded, ops.where(noisy, 0.0, factor))
