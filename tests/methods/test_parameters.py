@@ -18,7 +18,7 @@ KERNELS = [path for room in ("descents", "escapes") for path in sorted((HOUSE / 
 FILES = sorted(HOUSE.rglob("*.py"))
 each_kernel = pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 RANGE = re.compile(r"[(\[].*[)\]]|\bto\b|\babove\b|\bbelow\b|\band up\b|\bat (least|most)\b")
-UPDATE = ["ops", "p", "s", "value", "gradient"]
+LONG = {"best_difference": ["as_chosen"], "probe_radius": ["first"]}  # to be split, one day
 PLAIN = {0, 1, 2, 0.5}
 DERIVED = {  # numbers that nobody chose, by file
     "core/arrays.py": {8: "bytes", 4: "bytes", 53: "digits", 24: "digits", 1022: "2^", 126: "2^"},
@@ -140,13 +140,18 @@ def lines_of(function: ast.FunctionDef) -> int:
 
 
 @each_kernel
-def test_an_update_is_short(path: Path) -> None:
+def test_an_update_is_short_and_so_is_all_that_takes_a_state(path: Path) -> None:
     functions = [
         node
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and [a.arg for a in node.args.args] == UPDATE
+        if isinstance(node, ast.FunctionDef) and "s" in [a.arg for a in node.args.args]
     ]
-    assert {f.name: lines_of(f) for f in functions if lines_of(f) > 15} == {}
+    assert {f.name for f in functions if lines_of(f) >= 15} == {*LONG.get(path.stem, ())}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_is_not_too_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 350
 
 
 @each_kernel

@@ -62,11 +62,10 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> Memory:
     """Forget the pairs, and aim along -g: at length one, or 1/l if an l has been met."""
     d, tiny = s.descent, ops.tiny(gradient)
-    norm = ops.maximum(ops.norm(gradient), tiny)
+    norm, noise = ops.maximum(ops.norm(gradient), tiny), value_noise(ops, s.x, value)
     t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, tiny), 1 / norm)
     fell = d.value - value > visible_change(ops, s.x, value, value)
     idle = ops.where(fell & ((d.pairs.count > 0) | (d.value == inf)), 0, d.idle + 1)
-    noise = value_noise(ops, s.x, value)
     return d._replace(
         gradient=ops.copy(gradient),
         direction=ops.times(-1.0, gradient),

@@ -86,12 +86,17 @@ def onward(
     return ops.where(arrived, s.report, ops.where(short | progress.stuck, GIVE_UP, ahead))
 
 
+def ends(d: epoch.Memory, change: Scalar) -> Scalar:
+    """(k + 1)^5 M^2 S > L^2; a square written out overflows to inf, not to an error."""
+    most = d.smoothness * d.smoothness
+    return (d.epoch.k + 1.0) ** 5 * change * change * d.epoch.path > most
+
+
 def learn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """M bounds rho from below; the epoch ends when (k + 1)^5 M^2 S > L^2."""
     d, th = s.descent, momentum(s.descent)
     change = ops.maximum(d.epoch.change, bound(ops, s, value, gradient))
-    most = d.smoothness * d.smoothness  # a square written out overflows to inf, not to an error
-    over = ((d.epoch.k + 1.0) ** 5 * change * change * d.epoch.path > most) | (value == inf)
+    over = ends(d, change) | (value == inf)
     arrived = (ops.norm(gradient) <= s.tolerance) & (value <= d.epoch.top + rounding(ops, s))
     after = epoch.averaged(ops, p, s, gradient, over)
     after = after._replace(

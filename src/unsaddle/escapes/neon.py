@@ -86,7 +86,7 @@ def probe(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember the u_k of lowest fh(u_k) = <u_k, grad fh(u_k)>/2 with |u_k| <= U."""
-    e = s.escape
+    e = s.escape._replace(value=value)
     slope = ops.dot(gradient, ops.add(e.behind, -1.0, e.ahead))
     bend = ops.axpy(-1.0, e.gradient, gradient)
     square, fall = ops.dot(e.ahead, e.ahead), ops.dot(e.ahead, bend) / 2
@@ -95,7 +95,6 @@ def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector)
     found = e._replace(
         direction=ops.switch(lower, ops.copy(e.ahead), e.direction),
         bend=ops.copy(bend),
-        value=value,
         slope=slope,
         lowest=ops.where(lower, fall, e.lowest),
         curvature=ops.where(lower & (curvature < e.curvature), curvature, e.curvature),
