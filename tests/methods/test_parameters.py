@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from unsaddle.core.ops import OWN_STREAM
-from unsaddle.methods.constants import Given, Hyperparameters, SampledConstants, SampledGiven
+from unsaddle.methods.constants import (
+    DEFAULTS,
+    Given,
+    Hyperparameters,
+    SampledConstants,
+    SampledGiven,
+)
 from unsaddle.methods.table import METHODS, STOCHASTIC
 
 HOUSE = Path(__file__).parents[2] / "src" / "unsaddle"
@@ -70,6 +76,34 @@ def test_a_hyperparameter_has_the_type_of_its_setting() -> None:
     for name, kind in Hyperparameters.__annotations__.items():
         assert kind in kinds[name], name
         assert kinds[name] <= {int, float}
+
+
+def defaults(path: Path) -> Iterator[tuple[str, object]]:
+    """Give every default of a word that a file writes out, in a signature or a record."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        given: list[tuple[str, ast.expr | None]] = []
+        if isinstance(node, ast.FunctionDef):
+            a = node.args
+            places = [*a.posonlyargs, *a.args]
+            late = places[len(places) - len(a.defaults) :]
+            given += [(arg.arg, value) for arg, value in zip(late, a.defaults, strict=True)]
+            given += [(arg.arg, v) for arg, v in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            given.append((node.target.id, node.value))
+        for name, value in given:
+            if isinstance(value, ast.Constant):
+                yield name, value.value
+
+
+def test_every_signature_has_the_same_failure_probability() -> None:
+    """It is written out where a reader looks for it."""
+    found = {
+        f"{path.name}: {value}"
+        for path in FILES
+        for name, value in defaults(path)
+        if name == "failure_probability" and value not in (DEFAULTS[name], 0.0)  # not known yet
+    }
+    assert not found
 
 
 def tunings(path: Path) -> Iterator[tuple[int, str]]:

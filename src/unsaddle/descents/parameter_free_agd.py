@@ -49,7 +49,7 @@ def downhill(ops: Ops, p: Parameters, s: State) -> Vector:
     return ops.add(s.x, -length / s.descent.progress.least, s.descent.gradient)
 
 
-def probe(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def measure(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """L = |g(x - h g/|g|) - g(x)|/h; where that is nothing, such that the step is endless."""
     d, bend = s.descent, ops.norm(ops.axpy(-1.0, s.descent.gradient, gradient))
     endless = d.progress.least / (2 * d.progress.far)
@@ -121,7 +121,7 @@ def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 parameter_free_agd = Part(
     {
         START: Phase(iterate, BOTH, start),
-        FIRST_SMOOTHNESS: Phase(downhill, GRADIENT, probe),
+        FIRST_SMOOTHNESS: Phase(downhill, GRADIENT, measure),
         NEW_EPOCH: Phase(iterate, NOTHING, epoch.renew),
         GO: Phase(epoch.trial, BOTH | TRIAL, advance),
         EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),

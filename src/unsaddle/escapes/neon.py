@@ -79,7 +79,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s._replace(escape=search, phase=SEARCH)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
     """x~ + u_k."""
     return ops.add(s.x, 1.0, s.escape.ahead)
 
@@ -126,4 +126,4 @@ def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
 
 
 PHASES_ALIKE = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}
-neon = Part({**PHASES_ALIKE, SEARCH: Phase(probe, GRADIENT, search)}, Settings, memory)
+neon = Part({**PHASES_ALIKE, SEARCH: Phase(ahead, GRADIENT, search)}, Settings, memory)
