@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from unsaddle.core.ops import OWN_STREAM
-from unsaddle.methods.constants import Given, Hyperparameters, SampledConstants, SampledGiven
+from unsaddle.methods.constants import (
+    DEFAULTS,
+    Given,
+    Hyperparameters,
+    SampledConstants,
+    SampledGiven,
+)
 from unsaddle.methods.table import METHODS, STOCHASTIC
 
 HOUSE = Path(__file__).parents[2] / "src" / "unsaddle"
@@ -18,7 +24,7 @@ KERNELS = [path for room in ("descents", "escapes") for path in sorted((HOUSE / 
 FILES = sorted(HOUSE.rglob("*.py"))
 each_kernel = pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 RANGE = re.compile(r"[(\[].*[)\]]|\bto\b|\babove\b|\bbelow\b|\band up\b|\bat (least|most)\b")
-UPDATE = ["ops", "p", "s", "value", "gradient"]
+LONG = {"best_difference": ["as_chosen"], "probe_radius": ["first"]}  # to be split, one day
 PLAIN = {0, 1, 2, 0.5}
 DERIVED = {  # numbers that nobody chose, by file
     "core/arrays.py": {8: "bytes", 4: "bytes", 53: "digits", 24: "digits", 1022: "2^", 126: "2^"},
@@ -70,6 +76,34 @@ def test_a_hyperparameter_has_the_type_of_its_setting() -> None:
     for name, kind in Hyperparameters.__annotations__.items():
         assert kind in kinds[name], name
         assert kinds[name] <= {int, float}
+
+
+def defaults(path: Path) -> Iterator[tuple[str, object]]:
+    """Give every default of a word that a file writes out, in a signature or a record."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        given: list[tuple[str, ast.expr | None]] = []
+        if isinstance(node, ast.FunctionDef):
+            a = node.args
+            places = [*a.posonlyargs, *a.args]
+            late = places[len(places) - len(a.defaults) :]
+            given += [(arg.arg, value) for arg, value in zip(late, a.defaults, strict=True)]
+            given += [(arg.arg, v) for arg, v in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            given.append((node.target.id, node.value))
+        for name, value in given:
+            if isinstance(value, ast.Constant):
+                yield name, value.value
+
+
+def test_every_signature_has_the_same_failure_probability() -> None:
+    """It is written out where a reader looks for it."""
+    found = {
+        f"{path.name}: {value}"
+        for path in FILES
+        for name, value in defaults(path)
+        if name == "failure_probability" and value not in (DEFAULTS[name], 0.0)  # not known yet
+    }
+    assert not found
 
 
 def tunings(path: Path) -> Iterator[tuple[int, str]]:
@@ -140,13 +174,18 @@ def lines_of(function: ast.FunctionDef) -> int:
 
 
 @each_kernel
-def test_an_update_is_short(path: Path) -> None:
+def test_an_update_is_short_and_so_is_all_that_takes_a_state(path: Path) -> None:
     functions = [
         node
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and [a.arg for a in node.args.args] == UPDATE
+        if isinstance(node, ast.FunctionDef) and "s" in [a.arg for a in node.args.args]
     ]
-    assert {f.name: lines_of(f) for f in functions if lines_of(f) > 15} == {}
+    assert {f.name for f in functions if lines_of(f) >= 15} == {*LONG.get(path.stem, ())}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_is_not_too_long(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 350
 
 
 @each_kernel

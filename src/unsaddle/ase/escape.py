@@ -76,10 +76,7 @@ class Escape(Driven):
         Returns:
             Whether it is certified; ``outcome`` says why not.
         """
-        for _ in self.irun(fmax, steps):
-            pass
-        self.space.forget_probe()
-        return self.certified
+        return self._through(self.irun(fmax, steps))
 
     def irun(self, fmax: float = 0.05, steps: int = DEFAULT_MAX_STEPS) -> Iterator[bool]:
         """Run as a generator.

@@ -144,10 +144,7 @@ class Minimum(_Optimizer, Driven):
         Returns:
             Whether it is certified; ``outcome`` says why not.
         """
-        for _ in self.irun(fmax, steps):
-            pass
-        self.space.forget_probe()
-        return self.certified
+        return self._through(self.irun(fmax, steps))
 
     def _take_up(self) -> None:
         """Begin, or go on; anew if somebody has moved the atoms or asks for another fmax."""

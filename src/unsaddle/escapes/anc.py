@@ -75,7 +75,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s.searched(SEARCH, first)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
     """z_t."""
     return ops.add(s.x, 1.0, s.escape.ahead)
 
@@ -123,7 +123,7 @@ def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
 anc = Part(
     {
         BEGIN: Phase(iterate, NOTHING, begin),
-        SEARCH: Phase(probe, GRADIENT | PROBE, search),
+        SEARCH: Phase(ahead, GRADIENT | PROBE, search),
         **PHASES,
     },
     Settings,

@@ -102,12 +102,8 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     """On to a claim, to a jump, to another radius or gamma, or on as before."""
     n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
     grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
-    clear = visible_curvature(row.off_tridiagonal) <= e.resolution.curvature_tol
-    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
+    clear, claims, found = trusted(ops, e)
     ripe = (e.steps >= (1 + TUNING.further) * e.found) | ops.where(missing, False, full(ops, e))
-    lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
-    claims = ops.where(clear, lowest, doubts)
-    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
     over = e.steps >= len(e.basis.diagonal)
     undecided = ops.where(over, PROVE, next_step(ops, e.resolution))
     measured = (e.probe.noise > 0) | e.probe.unpaired
@@ -116,6 +112,16 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     onto = ops.where(missing & grown, claims, onto)
     onto = ops.where(row.refining > 0, refined(ops, e), onto)
     return ops.where(row.beta < inf, onto, UNRESOLVED)  # differences that overflow show nothing
+
+
+def trusted(ops: Ops, e: Memory) -> tuple[Scalar, Scalar, Scalar]:
+    """Say whether T is clear of errors, and where a claim and curvature that was found lead."""
+    row = e.recurrence
+    clear = visible_curvature(row.off_tridiagonal) <= e.resolution.curvature_tol
+    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
+    lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
+    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
+    return clear, ops.where(clear, lowest, doubts), found
 
 
 lanczos = Part(

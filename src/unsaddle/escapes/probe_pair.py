@@ -44,33 +44,32 @@ class Judged(NamedTuple):
 
 
 def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
-    """rho = 4 |g(r) - 2 g(r/2) + g(0)|/r^2, and gamma = sqrt(rho eps) if it is not given."""
+    """e = rho r/2 and what rounding adds, and gamma = sqrt(rho eps) if it is not given."""
     e, c, r = s.escape, p.escape, s.escape.resolution.radius
-    bend = ops.add(gradient, -1.0, e.gradient)
-    over_r, short = ops.norm(bend) / r, ops.add(e.probe.kept, -1.0, e.gradient)
+    over_r, half, change = compared(ops, p, s, gradient)
     met, changing = s.descent.constants_met()
-    alone = e.probe.unpaired | p.products  # without a probe over r/2
-    second = ops.where(alone, 0.0, ops.norm(ops.axpy(-2.0, short, bend)))
-    change = ops.where(alone, changing, 4 * second / ops.maximum(r * r, ops.tiny(s.x)))
     rho = ops.maximum(c.hessian_lipschitz, change)
     asked = target(ops, p, over_r, rho, changing)
     least = ops.where(over_r == 0, 2 * p.tolerance / r, e.probe.error_floor)
     resolution = resolve(
-        ops,
-        s.x,
-        e.gradient,
-        s.episode,
-        radius=r,
-        bending=rho * r / 2,
+        ops, s.x, e.gradient, s.episode, radius=r, bending=rho * r / 2,
         smoothness=ops.maximum(ops.maximum(c.smoothness, met), over_r),
-        curvature_tol=ops.maximum(asked, least),
-        failure_probability=c.failure_probability,
-        unit=ops.maximum(ops.roundoff(s.x), c.unit),
-        products=p.products,
-    )
-    half = ops.where(alone, over_r, 2 * ops.norm(short) / r)
+        curvature_tol=ops.maximum(asked, least), failure_probability=c.failure_probability,
+        unit=ops.maximum(ops.roundoff(s.x), c.unit), products=p.products,
+    )  # fmt: skip
     bending = ops.where(p.products, 0.0, rho * r / 2)
     return View(resolution._replace(asked=asked), over_r, half, bending, change)
+
+
+def compared(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Scalar, Scalar, Scalar]:
+    """|H v_1| over r and over r/2, and rho = 4 |g(r) - 2 g(r/2) + g(0)|/r^2."""
+    e, r = s.escape, s.escape.resolution.radius
+    bend, short = ops.add(gradient, -1.0, e.gradient), ops.add(e.probe.kept, -1.0, e.gradient)
+    over_r, alone = ops.norm(bend) / r, e.probe.unpaired | p.products  # without a probe over r/2
+    second = ops.where(alone, 0.0, ops.norm(ops.axpy(-2.0, short, bend)))
+    seen = 4 * second / ops.maximum(r * r, ops.tiny(s.x))
+    half = ops.where(alone, over_r, 2 * ops.norm(short) / r)
+    return over_r, half, ops.where(alone, s.descent.constants_met()[1], seen)
 
 
 def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scalar) -> Scalar:
