@@ -93,19 +93,11 @@ class State(NamedTuple):
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
-        return new(State, (
-            phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
-            self.stalled, self.proving, self.episode, self.seed, self.drawn,
-            self.noise,
-        ))  # fmt: skip
+        return new(State, (phase, x, left, descent) + self[4:])
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
         """Give the state after a step of a search; faster than ``_replace``."""
-        return new(State, (
-            phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
-            self.stalled, self.proving, self.episode, self.seed, self.drawn,
-            self.noise,
-        ))  # fmt: skip
+        return new(State, (phase,) + self[1:4] + (escape,) + self[5:])
 
 
 At = Callable[[Ops, Any, State], Vector]

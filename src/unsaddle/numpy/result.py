@@ -15,7 +15,7 @@ from unsaddle.core.events import ending
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED, GRADIENT, REPORT
-from unsaddle.core.records import each, leaves
+from unsaddle.core.records import leaves, new
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.descents import progress
@@ -137,7 +137,7 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     searched = run.oracle.gradients - run.begun
     products = run.oracle.products.count - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    claim = read(ops, run.parameters, run.state, searched, products)
+    claim = read(ops, run.parameters, run.state, searched, products, run.found)
     shown = certificate(claim, noise, settled=run.settled)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
@@ -234,8 +234,8 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     """Keep what another call needs to go on; of a certified run nothing but where it ended."""
     state, p, oracle = run.state, run.parameters, run.oracle
     certified = state.phase == CERTIFIED
-    if certified:  # it needs its blocks of vectors no more
-        state = each(state, _without_blocks)
+    if certified:
+        state = _without_blocks(state)
     return Checkpoint(
         method=method,
         state=state,
@@ -252,9 +252,16 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     )
 
 
-def _without_blocks(leaf: Any) -> Any:
-    """Give a leaf of a state, empty if it is a block of vectors."""
-    return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
+def _without_blocks(record: Any) -> Any:
+    """Give a record whose blocks of vectors are empty: a run that is certified needs them no more."""
+    leaves = []
+    for leaf in record:
+        if isinstance(leaf, tuple):
+            leaf = _without_blocks(leaf)
+        elif isinstance(leaf, np.ndarray) and leaf.ndim > 1:
+            leaf = leaf[:0].copy()
+        leaves.append(leaf)
+    return new(type(record), leaves)
 
 
 def _gradient(run: Run, x: Vector) -> Vector | None:
