@@ -253,7 +253,7 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
 
 
 def _without_blocks(record: Any) -> Any:
-    """Give a record whose blocks of vectors are empty: a run that is certified needs them no more."""
+    """Give a record whose blocks of vectors are empty; a certified run needs them no more."""
     leaves = []
     for leaf in record:
         if isinstance(leaf, tuple):
