@@ -42,6 +42,7 @@ UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which 
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
 LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
 DOUBTED = (Outcome.UNCERTIFIED, Outcome.STALLED)  # whose message says nothing of the certificate
+NUMBERS = frozenset((float, int, bool))  # most leaves of a state
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 
@@ -207,9 +208,9 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     spent = run.earlier + oracle.gradients + oracle.products.count
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
-    word, after = outcome.name.lower(), f" after {oracle.gradients} gradients"
-    run.happened("end", shown.curvature, ending(word, str(shown), after))
-    said = str(shown) if shown.holds is not None else ""
+    word, after, sentence = outcome.name.lower(), f" after {oracle.gradients} gradients", str(shown)
+    run.happened("end", shown.curvature, ending(word, sentence, after))
+    said = sentence if shown.holds is not None else ""
     return Result(
         x=x,
         fun=value,
@@ -254,14 +255,15 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
 
 def _without_blocks(record: Any) -> Any:
     """Give a record whose blocks of vectors are empty; a certified run needs them no more."""
-    leaves = []
-    for leaf in record:
-        if isinstance(leaf, tuple):
-            leaf = _without_blocks(leaf)
-        elif isinstance(leaf, np.ndarray) and leaf.ndim > 1:
-            leaf = leaf[:0].copy()
-        leaves.append(leaf)
-    return new(type(record), leaves)
+    kept = [leaf if type(leaf) in NUMBERS else _without_block(leaf) for leaf in record]
+    return new(type(record), kept)
+
+
+def _without_block(leaf: Any) -> Any:
+    """Give a part of a record without its blocks, or an empty block."""
+    if isinstance(leaf, tuple):
+        return _without_blocks(leaf)
+    return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
 
 
 def _gradient(run: Run, x: Vector) -> Vector | None:
