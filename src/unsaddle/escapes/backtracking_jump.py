@@ -69,7 +69,7 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
     length = ops.where(length < p.escape.max_step, length, p.escape.max_step)
     uphill = ops.dot(e.gradient, e.direction) > 0
     first = NO_BACKTRACKING._replace(value=value, reach=ops.where(uphill, -length, length))
-    return s._replace(escape=e._replace(jump=first), phase=JUMP)
+    return s.searched(JUMP, e._replace(jump=first))
 
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -80,7 +80,7 @@ def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
         curvature=inf,
         resolution=resolution,
     )
-    return s._replace(escape=search, phase=onward)
+    return s.searched(onward, search)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -43,7 +43,7 @@ def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     found = e._replace(direction=u, curvature=curvature, probe=probe)
     jumps = ops.where(curvature < 0, JUMP_BEGIN, PROVE)  # above zero it was an error of T
     onto = ops.where(e.found < inf, jumps, first_query(ops, p, found))
-    return s._replace(escape=found, phase=ops.where(again, REFINE, onto))
+    return s.searched(ops.where(again, REFINE, onto), found)
 
 
 def left(ops: Ops, e: Memory) -> Scalar:

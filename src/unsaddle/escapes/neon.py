@@ -76,7 +76,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         ahead=u,
         resolution=resolution,
     )
-    return s._replace(escape=search, phase=SEARCH)
+    return s.searched(SEARCH, search)
 
 
 def ahead(ops: Ops, p: Parameters, s: State) -> Vector:

@@ -58,7 +58,7 @@ def check_convexity(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: 
         direction=ops.switch(found, gap, e.direction),
         curvature=ops.where(found & (curvature < e.curvature), curvature, e.curvature),
     )
-    return s._replace(escape=kept, phase=ops.where(found, JUMP_BEGIN, NEON_STEP))
+    return s.searched(ops.where(found, JUMP_BEGIN, NEON_STEP), kept)
 
 
 def go_on(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

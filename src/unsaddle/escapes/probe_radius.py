@@ -91,7 +91,7 @@ def first(
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x~ + (r/2) v_1)."""
     probe = s.escape.probe._replace(kept=ops.copy(gradient), unpaired=False)
-    return s._replace(escape=s.escape._replace(probe=probe), phase=WHOLE_RADIUS)
+    return s.searched(WHOLE_RADIUS, s.escape._replace(probe=probe))
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -106,7 +106,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     probe = known(ops, e.probe, view, pair, again)
     after = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
     onto = ops.where(pair.back, next_step(ops, before), onward(ops, p, view, pair, again))
-    return s._replace(escape=after, phase=onto)
+    return s.searched(onto, after)
 
 
 def known(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Probe:

@@ -65,7 +65,7 @@ class Problem(NamedTuple):
         """The curvature to certify: as given, or sqrt(rho eps), or zero if rho is not known."""
         return self.curvature_tol or sqrt(self.hessian_lipschitz * self.tol)
 
-    def measured(self) -> krylov.Settings:
+    def measured(self, room: Room | None = None) -> krylov.Settings:
         """Settings of a search that measures what it is not told: a proof, above all."""
         return krylov.Settings(
             enough=RESOLUTION.found,
@@ -77,7 +77,7 @@ class Problem(NamedTuple):
             gradient_noise=self.gradient_noise,
             probe_radius=self.probe_radius,
             max_step=self.max_step or inf,
-            vectors=self.room.vectors,
+            vectors=(room or self.room).vectors,
         )
 
     @property
@@ -249,8 +249,9 @@ def _accelerated(found: Any) -> Any:
 
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
-    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, q.room.pairs)
-    return _whole(q, q.tol, descent, q.measured(), None)
+    room = q.room
+    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, room.pairs)
+    return _whole(q, q.tol, descent, q.measured(room), None)
 
 
 def agd_auto(q: Problem) -> Parameters:
