@@ -123,10 +123,11 @@ def _gib(memory: float | None) -> str:
 
 def page(rows: list[dict[str, Any]]) -> str:
     """Give the page."""
+    rows = sorted(rows, key=lambda r: (r["what"] != "wells", r["n"], r["dtype"] == "float32"))
     lines = [
         f"| {r['what']} | {r['n']:,} | {r['dtype']} | {_gib(r['max_memory'])} | "
         f"`{r['outcome']}` | {r['gradients']} | {r['certificate']} | {r['vectors']} | {r['gib']} | "
-        f"{r.get('busy', '')} ({r['seconds']:g}) |\n"
+        f"{r.get('busy', 'not taken')} ({r['seconds']:g}) |\n"
         for r in rows
     ]
     return HEAD + "".join(lines)

@@ -84,13 +84,19 @@ class State(NamedTuple):
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
-        changed = phase, x, left, descent
-        return new(State, changed + self[4:])
+        return new(State, (
+            phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
+            self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
+        ))  # fmt: skip
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
         """Give the state after a step of a search; faster than ``_replace``."""
-        changed = phase, self.x, self.left, self.descent, escape
-        return new(State, changed + self[5:])
+        return new(State, (
+            phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
+            self.stalled, self.proving, self.episode, self.seed, self.drawn,
+            self.noise,
+        ))  # fmt: skip
 
 
 At = Callable[[Ops, Any, State], Vector]

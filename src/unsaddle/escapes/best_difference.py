@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.resolution import Resolution, resolve
+from unsaddle.core.resolution import Resolution, resolve, visible_curvature
 from unsaddle.escapes.probe import Probe
 from unsaddle.escapes.probe_pair import target
 
@@ -76,7 +76,7 @@ def error_over(ops: Ops, m: Measured) -> tuple[Scalar, Scalar]:
     forward, central = m.bending + m.quartic + 2 * m.noise, m.quartic + m.noise
     quartic = ops.where(hides(m), 0.0, m.quartic)
     finer = quartic + m.noise <= TUNING.finer * (m.bending + quartic + 2 * m.noise)
-    twice = (4 * forward > m.enough) & finer
+    twice = (visible_curvature(forward) > m.enough) & finer
     return ops.where(twice, central, forward), twice
 
 
@@ -104,17 +104,10 @@ def as_chosen(ops: Ops, p: Parameters, s: State, probe: Probe) -> Resolution:
     """What differences as they were chosen can resolve in this search."""
     c, before = p.escape, s.escape.resolution
     resolution = resolve(
-        ops,
-        s.x,
-        probe.behind,
-        s.episode,
-        radius=ops.maximum(probe.radius, ops.tiny(s.x)),
-        bending=probe.bending,
-        smoothness=ops.maximum(c.smoothness, before.smoothness),
-        curvature_tol=ops.maximum(before.asked, probe.error_floor),
-        failure_probability=c.failure_probability,
+        ops, s.x, probe.behind, s.episode, radius=ops.maximum(probe.radius, ops.tiny(s.x)),
+        bending=probe.bending, smoothness=ops.maximum(c.smoothness, before.smoothness),
+        curvature_tol=ops.maximum(before.asked, probe.error_floor), noise=probe.noise,
+        failure_probability=c.failure_probability, sides=probe.sides,
         unit=ops.maximum(ops.roundoff(s.x), c.unit),
-        noise=probe.noise,
-        sides=probe.sides,
-    )
+    )  # fmt: skip
     return resolution._replace(asked=before.asked)

@@ -4,9 +4,8 @@ The error of differences is measured along v_1 by ``best_difference.py``, at fou
 x~ +- r v_1 and x~ +- (r/2) v_1 for each r:
 
 1. First r is lengthened, at one gradient each, until the gradient changes by 32 times the noise.
-2. Then it is lengthened as long as that lowers the error, or shortened if the first two longer ones
-   do not, until gamma can be shown or the error rises again. Where a search has met errors that are
-   larger than it counted with, it is first shortened.
+2. Then it is lengthened while that lowers the error; or shortened, if the first two longer ones do
+   not, or a search has met errors it did not know of; until gamma shows or the error rises again.
 3. Where gamma is not given, a thousandth of the curvature will do: a wider probe shows more along
    v_1, and less along another direction that bends.
 
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import Parameters, Phase, State, iterate, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GRADIENT, NOTHING, PhaseName
-from unsaddle.core.resolution import vacuous
+from unsaddle.core.resolution import vacuous, visible_curvature
 from unsaddle.escapes.best_difference import (
     Measured,
     as_chosen,
@@ -33,8 +32,8 @@ from unsaddle.escapes.probe import Probe, next_step, reach
 
 NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
 HALF_AHEAD, HALF_BEHIND = PhaseName.NOISY_HALF_AHEAD, PhaseName.NOISY_HALF_BEHIND
-NOISY_CHOICE, SEARCH_ANEW = PhaseName.NOISY_CHOICE, PhaseName.SEARCH_ANEW
-UNRESOLVED = PhaseName.UNRESOLVED
+NOISY_CHOICE, UNRESOLVED = PhaseName.NOISY_CHOICE, PhaseName.UNRESOLVED
+SEARCH_ANEW = PhaseName.SEARCH_ANEW
 
 
 class Tuning(NamedTuple):
@@ -127,7 +126,8 @@ def next_radius(
     longer = ops.where(hides(wide), wanted, TUNING.longer)
     onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
     back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
-    return ops.where(turns, back, onward), (4 * error > wide.enough) & (improves | patient | turns)
+    short = visible_curvature(error) > wide.enough
+    return ops.where(turns, back, onward), short & (improves | patient | turns)
 
 
 def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -114,7 +114,7 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     bent, shorter = hidden(ops, p, e, view)
     nothing, error, before = view.whole == 0, view.resolution.error, e.resolution.error
     lengthened = (e.probe.radius_factor > 1) | (p.escape.probe_radius > 0)
-    back = bent & (error >= before) & (4 * before <= e.resolution.asked)
+    back = bent & (error >= before) & (visible_curvature(before) <= e.resolution.asked)
     as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
     noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
     longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
@@ -122,6 +122,6 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     ratio = error / ops.maximum(before, ops.tiny(e.gradient))
     same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
     fixed = p.products | (p.escape.unit + p.escape.probe_radius > 0) | nothing | bent
-    short = (p.escape.curvature_tol > 0) & (4 * error > view.resolution.asked)
+    short = (p.escape.curvature_tol > 0) & (visible_curvature(error) > view.resolution.asked)
     rounded = ops.where(fixed, False, short)
     return Judged(nothing, noisy, same, back, rounded, ops.where(noisy, 0.0, factor))

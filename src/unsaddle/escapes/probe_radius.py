@@ -67,25 +67,33 @@ def first(
     ops: Ops, p: Parameters, s: State, gradient: Vector, lanczos: bool = False
 ) -> tuple[Vector, Probe, Resolution, Scalar]:
     """Draw v_1 = xi, uniform on the sphere; begin with the r chosen before, or with a small one."""
-    c, probe = p.escape, s.escape.probe
-    noise = known_noise(ops, p, s, gradient)
-    known_change = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
-    trusted = (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
-    unpaired = known_change & trusted if lanczos else False
+    probe, noise = s.escape.probe, known_noise(ops, p, s, gradient)
+    unpaired = one_will_do(p, s, noise) if lanczos else False
     probe = probe._replace(behind=gradient, noise=noise, radius_factor=1.0, stage=0)
     probe = probe._replace(unpaired=unpaired, doubted=probe.doubted | p.products)
-    unit = ops.maximum(ops.roundoff(s.x), c.unit)
-    small = 2 * ops.sqrt(unit) * ops.maximum(ops.norm(s.x), 1.0)
-    guess, small = probe.radius < 0, ops.where(probe.radius < 0, -probe.radius, small)
-    small = ops.where(c.probe_radius > 0, c.probe_radius, small)
-    small = ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
-    known, unknown = as_chosen(ops, p, s, probe), NO_RESOLUTION._replace(radius=small, error=inf)
+    known, small = as_chosen(ops, p, s, probe), first_radius(ops, p, s, gradient)
     pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)
-    searches = ops.where((noise > 0) | guess, NOISY_AHEAD, pair)
+    searches = ops.where((noise > 0) | (probe.radius < 0), NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
     onward = ops.where(probe.radius > 0, goes_on, searches)
-    resolution = ops.switch(probe.radius > 0, known, unknown)
-    return on_sphere(ops, s), probe, resolution, onward
+    unknown = NO_RESOLUTION._replace(radius=small, error=inf)
+    return on_sphere(ops, s), probe, ops.switch(probe.radius > 0, known, unknown), onward
+
+
+def one_will_do(p: Parameters, s: State, noise: Scalar) -> Scalar:
+    """Say whether g(x~ + (r/2) v_1) is left out: rho has been met, and no errors are known."""
+    c, probe = p.escape, s.escape.probe
+    met = (s.descent.constants_met()[1] > 0) & (c.unit == 0) & (c.probe_radius == 0)
+    return met & (noise == 0) & (probe.error_floor == 0) & (probe.radius == 0)
+
+
+def first_radius(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
+    """2 sqrt(roundoff) max(|x|, 1), unless r is given or guessed or products are exact."""
+    c, guess = p.escape, s.escape.probe.radius
+    small = 2 * ops.sqrt(ops.maximum(ops.roundoff(s.x), c.unit)) * ops.maximum(ops.norm(s.x), 1.0)
+    small = ops.where(guess < 0, -guess, small)
+    small = ops.where(c.probe_radius > 0, c.probe_radius, small)
+    return ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
 
 
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
