@@ -31,6 +31,22 @@ def silent(net, opt, closure):
     return closed
 
 
+def later(ranks, parts):
+    """Some ranks lose the gradients of some parameters after two queries."""
+
+    def change(net, opt, closure):
+        def closed():
+            loss = closure()
+            if opt.queries > 1 and rank() in ranks:
+                for k in parts:
+                    net.parts[k].grad = None
+            return loss
+
+        return closed
+
+    return change
+
+
 def one_nan(net, opt, closure):
     return lambda: closure() * (float("nan") if rank() == 1 and opt.queries == 0 else 1)
 
@@ -83,6 +99,9 @@ def bad_input(place=lambda net: net):
     step("methods", (front.Auto, front.AGDAuto)[rank() % 2])
     step("no gradient", change=silent)
     step("other gradients", change=other_part)
+    step("no gradient later", change=later([1], [0, 1, 2]))
+    step("fewer gradients later", change=later([1], [2]))
+    step("no gradient anywhere", change=later([0, 1], [0, 1, 2]))
     step("no loss", change=no_loss)
     step("nan", change=one_nan)
     if place is not spread:  # its parts differ, as they should

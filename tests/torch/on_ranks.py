@@ -100,6 +100,35 @@ def copied(name, parts, queries=QUERIES, ddp=False):
         return {**found, "at": flat(net.parameters())}
 
 
+class Experts(Net):
+    """Of which some data needs some parts only."""
+
+    def forward(self, chosen):
+        return sum((self.parts[k] - 1).square().sum() for k in chosen)
+
+
+def experts(parts=1):
+    """Each rank needs a part of its own, and none of them the third after three queries."""
+    net = Experts()
+    several = count() > 1
+    model = (
+        torch.nn.parallel.DistributedDataParallel(net, find_unused_parameters=True)
+        if several
+        else net
+    )
+    opt = front.Auto(net.parameters())
+
+    def closure():
+        opt.zero_grad()
+        third = [2] if opt.queries < 3 else []
+        own = [rank()] if several else range(parts)
+        loss = sum(model([k, *third]) for k in own) / len(own)
+        loss.backward()
+        return loss
+
+    return {**train(opt, closure), "at": flat(net.parameters())}
+
+
 def to_the_end(parts=1):
     return replicated(parts, TO_END)
 
@@ -127,7 +156,7 @@ def own_runs():
     return found
 
 
-TASKS = {it.__name__: it for it in (replicated, to_the_end, to_the_last_end, own_runs)}
+TASKS = {it.__name__: it for it in (replicated, experts, to_the_end, to_the_last_end, own_runs)}
 FOLDER = Path()  # in which tasks may write
 
 

@@ -129,7 +129,7 @@ def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) 
         closure()
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]
-        plain = [p for p in at if not is_sharded(p)]
+        plain = [at[i] for i in there if not is_sharded(at[i])]
         begins = must_agree(at, ranks) if "seed" in same else {}
         ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):

@@ -234,18 +234,20 @@ class SessionOptimizer(torch.optim.Optimizer):
             return loss
         params, moving = self.all_parameters(), self._moving()
         order = {id(p): i for i, p in enumerate(params)}
+        there = [p for p in moving if p.grad is not None]
         way = "as it is" if self._closure is None else "by a closure"
         same: dict[str, Any] = {
             "optimiser": self.name,
             "seed": self.seed,
-            "gradients": [order[id(p)] for p in moving],
+            "gradients": [order[id(p)] for p in there],
+            "earlier gradients": [order[id(p)] for p in moving if p.grad is None],
             "query": f"{self.queries}, {self.phase}",
             "loss given": "none" if loss is None else way,
         }
         if query is None or query.searches:
             same |= {"settings": dict(leaves(self._current())), **must_agree(params, ranks)}
         own = None if loss is None else number(loss)
-        averaged = [p for p in moving if not is_sharded(p)]  # who shards the others has done it
+        averaged = [p for p in there if not is_sharded(p)]  # who shards the others has done it
         return ranks.together(own, averaged, params[0].device, same)
 
     def _advance(self) -> None:

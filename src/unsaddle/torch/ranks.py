@@ -39,7 +39,9 @@ HINTS = {  # of what must be the same on every rank
     "meshes": "make one mesh of all ranks, or parts of it, and shard them alike on every rank",
     "parameters": "begin with the same on every rank, as DistributedDataParallel(model) does, or "
     "call torch.distributed.broadcast(p.data, 0) for each of them",
-    "gradients": "let every rank call backward() on a loss of the same parameters",
+    "gradients": "let every rank call backward() on a loss of the same parameters; where a "
+    "rank needs fewer of them, use DistributedDataParallel(model, find_unused_parameters=True)",
+    "earlier gradients": "load the same state on every rank",
     "loss given": "call step(closure) or step(loss=loss), the same on every rank",
     "query": "the ranks must take the same steps: call step equally often on every rank, and run "
     "them on the same kind of processor with the same number of threads",
@@ -89,7 +91,7 @@ class Ranks:
 
         Args:
             loss: This rank's, if there is one.
-            params: Those that have gradients, which are averaged unless they are the same.
+            params: Those whose gradients are averaged unless they are the same.
             device: Where the parameters are.
             same: What must be the same on every rank, by name.
 
@@ -111,7 +113,7 @@ class Ranks:
         if not alike[1]:
             raise ValueError(self._difference(same))
         if self.averages or not alike[0]:
-            self._average(params, gradient)
+            self._average(gradient)
         return None if loss is None else total / self.count
 
     def add_up(self, row: torch.Tensor, place: str = "at a sum") -> None:
@@ -119,14 +121,13 @@ class Ranks:
         with self.watched(place):
             torch.distributed.all_reduce(row, group=self.group)
 
-    def _average(self, params: Vector, gradient: Vector) -> None:
-        """Average the gradients over the ranks, in place."""
+    def _average(self, gradient: Vector) -> None:
+        """Average a gradient over the ranks, in place."""
         if not self.averages:
             log.info("gradients differ between ranks: they are averaged at every query")
             self.averages = True
         kinds: dict[torch.dtype, Vector] = {}
-        for p, g in zip(params, gradient, strict=True):
-            p.grad = g  # zero where there was none
+        for g in gradient:
             kinds.setdefault(g.dtype, []).append(g)
         for own in kinds.values():
             joined = _flatten_dense_tensors(own)
