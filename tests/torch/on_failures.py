@@ -178,16 +178,15 @@ def killed():
     return error_of(lambda: train(opt, closure))
 
 
-def raises():
-    """The closure of one rank fails."""
+def failing(fail):
+    """Something fails on the second rank, which ends; give what the first one says."""
     net = Net()
     opt = front.AGDAuto(net.parameters())
     plain = closure_of(opt, net, data())
 
     def closure():
-        if rank() == 1 and opt.queries == 5:
-            raise KeyError("no such file")
-        return plain()
+        loss = plain()
+        return fail(net) if rank() == 1 and opt.queries == 5 else loss
 
     try:
         train(opt, closure)
@@ -195,6 +194,30 @@ def raises():
         if rank() == 1:
             os._exit(1)
         return str(error)
+
+
+def raises():
+    """The closure of one rank fails."""
+
+    def fail(net):
+        raise KeyError("no such file")
+
+    return failing(fail)
+
+
+def no_number():
+    """The loss of one rank is no number."""
+    return failing(lambda net: "none")
+
+
+def sparse():
+    """A gradient of one rank is sparse."""
+
+    def fail(net):
+        net.parts[1].grad = net.parts[1].grad.to_sparse()
+        return torch.tensor(0.0)
+
+    return failing(fail)
 
 
 def whole_data():
@@ -273,7 +296,7 @@ def resumed_parts():
 
 
 for task in (
-    bad_input, bad_input_sharded, mixed, unmatched, killed, raises,
+    bad_input, bad_input_sharded, mixed, unmatched, killed, raises, no_number, sparse,
     interrupted_copies, interrupted_parts, resumed_copies, resumed_parts,
 ):  # fmt: skip
     on_ranks.TASKS[task.__name__] = task

@@ -9,10 +9,11 @@ if not torch.distributed.is_available():
 from tests.torch import on_ranks  # noqa: E402
 
 SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,mixed:2", "killed:3", "raises:2"
+WRONG = "no_number:2", "sparse:2"
 UNMATCHED, COPIES, PARTS = "unmatched:2:10", "interrupted_copies:3", "interrupted_parts:3"
 FEWER = "resumed_copies,resumed_parts:2", "resumed_parts:1"
 ALONE = "resumed_copies,resumed_parts:1"  # at first: there is no checkpoint to begin with
-WAITING = KILLED, RAISED, UNMATCHED, COPIES, PARTS  # at once: they wait for who never comes
+WAITING = KILLED, RAISED, *WRONG, UNMATCHED, COPIES, PARTS  # at once: they wait for who never comes
 BOTH, MIXED = ("bad_input", "bad_input_sharded"), ["mixed"]
 LOST = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
 
@@ -63,6 +64,19 @@ def test_a_rank_whose_closure_fails_is_quoted(found):
     assert found[RAISED][0]["raises"] == (
         "rank 1 ended with KeyError: 'no such file'; go on from the last checkpoint"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        (WRONG[0], "TypeError: the loss must be one real number, got 'none': let the closure"),
+        (WRONG[1], "TypeError: sparse gradients are not supported: pass sparse=False to"),
+    ],
+)
+def test_a_rank_whose_answer_cannot_be_taken_is_quoted(found, group, words):
+    said = found[group][0][group.split(":")[0]]
+    assert said.startswith(f"rank 1 ended with {words}")
 
 
 @pytest.mark.slow

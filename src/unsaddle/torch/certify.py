@@ -105,7 +105,8 @@ def certify(
             ask = clears if gradients == 1 and not ranks.several else closure
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
-            session.tell(gradient=_gradient(ask, at, ranks, same))
+            with ranks.watched():
+                session.tell(gradient=_gradient(ask, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
@@ -125,7 +126,7 @@ def _run(seed: int, limit: float, parameters: Parameters) -> dict[str, Any]:
 
 def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) -> Vector:
     """Give the gradient where the parameters are, lent; if there are ranks, the mean of theirs."""
-    with ranks.watched(), torch.enable_grad():
+    with torch.enable_grad():
         closure()
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]

@@ -115,7 +115,8 @@ class SessionOptimizer(torch.optim.Optimizer):
         if self.outcome is not None:
             return self._loss if loss is None else loss
         if closure is None:
-            self._answer(loss)
+            with self._group().watched():
+                self._answer(loss)
             return loss
         self._closure = closure
         try:
@@ -201,9 +202,10 @@ class SessionOptimizer(torch.optim.Optimizer):
         return [p for group in self.param_groups for p in group["params"]]
 
     def _call(self, closure: Closure) -> Any:
-        with self._group().watched(), torch.enable_grad():
-            loss = closure()
-        self._answer(loss)
+        with self._group().watched():
+            with torch.enable_grad():
+                loss = closure()
+            self._answer(loss)
         return loss
 
     def _answer(self, loss: Any) -> None:

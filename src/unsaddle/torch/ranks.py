@@ -155,7 +155,7 @@ class Ranks:
         try:
             yield
         except Exception as error:
-            if not self.several or isinstance(error, LostRankError):
+            if not self.several or Ranks.told:  # alone, or it was told of within
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
             own = "" if lost else f"{type(error).__name__}: {error}"
@@ -176,9 +176,9 @@ class Ranks:
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
         """Tell the others where this rank is, and what went wrong; hear the same of them."""
+        Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
         store.set(f"{KEY}/{torch.distributed.get_rank()}", f"{place}\n{own}")
-        Ranks.told = True
         while True:
             keys = {rank: f"{KEY}/{rank}" for rank in ranks}
             there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
