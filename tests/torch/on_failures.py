@@ -118,6 +118,13 @@ def bad_input(place=lambda net: net):
     return found
 
 
+def budgets():
+    """Searches that may take so many gradients each."""
+    net = Net()
+    closure = closure_of(net, net, data())
+    return error_of(lambda: front.certify(closure, net.parameters(), max_gradients=9 + rank()))
+
+
 def bad_input_sharded():
     return bad_input(spread)
 
@@ -164,18 +171,22 @@ def unmatched():
     return error_of(lambda: train(opt, closure))
 
 
-def killed():
-    """The last rank dies in the middle of a training; the others say so."""
+def killed(last=True):
+    """The last rank dies in the middle of a training, or the first; the others say so."""
     net = Net()
     opt = front.AGDAuto(net.parameters())
     plain = closure_of(opt, net, data())
 
     def closure():
-        if rank() == count() - 1 and opt.queries == 5:
+        if rank() == (count() - 1 if last else 0) and opt.queries == 5:
             os.kill(os.getpid(), 9)
         return plain()
 
     return error_of(lambda: train(opt, closure))
+
+
+def killed_first():
+    return killed(last=False)
 
 
 def failing(fail):
@@ -296,7 +307,8 @@ def resumed_parts():
 
 
 for task in (
-    bad_input, bad_input_sharded, mixed, unmatched, killed, raises, no_number, sparse,
+    bad_input, bad_input_sharded, budgets, mixed, unmatched, killed, killed_first, raises,
+    no_number, sparse,
     interrupted_copies, interrupted_parts, resumed_copies, resumed_parts,
 ):  # fmt: skip
     on_ranks.TASKS[task.__name__] = task

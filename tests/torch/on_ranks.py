@@ -1,13 +1,15 @@
 """What processes of a group do in the tests, ``python -m tests.torch.on_ranks FOLDER STAGES``.
 
 The stages are lists of groups in JSON: those of a list run at once. A group is
-``TASK,TASK:RANKS:TIME-OUT``; a task is a function that gives what JSON can hold.
+``TASK,TASK:RANKS:TIME-OUT:tcp``; a task is a function that gives what JSON can hold. With ``tcp``
+the first rank hosts the store, as without torchrun; else it is a file.
 """
 
 import contextlib
 import datetime
 import json
 import os
+import socket
 import subprocess
 import sys
 import traceback
@@ -195,19 +197,24 @@ def forked(*works):
 
 def run_group(folder, group):
     """Fork the ranks of one group, and write what they found."""
-    tasks, ranks, *limit = group.split(":")
-    given = Path(folder) / group, tasks, int(ranks)
-    forked(*(partial(run_rank, *given, own, *map(int, limit)) for own in range(int(ranks))))
+    tasks, ranks, *more = group.split(":")
+    limit = int(more[0]) if more else LIMIT
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1] if "tcp" in more else None
+    given = Path(folder) / group, tasks, int(ranks), limit, port
+    forked(*(partial(run_rank, *given, own) for own in range(int(ranks))))
     paths = [Path(folder) / f"{group}-{own}" for own in range(int(ranks))]
     found = [json.loads(path.read_text()) if path.exists() else None for path in paths]
     (Path(folder) / group).write_text(json.dumps(found))
 
 
-def run_rank(path, tasks, ranks, own, limit=LIMIT):
+def run_rank(path, tasks, ranks, limit, port, own):
     global FOLDER
     FOLDER = path.parent
+    store = f"file://{path}-store" if port is None else f"tcp://127.0.0.1:{port}"
     dist.init_process_group(
-        "gloo", init_method=f"file://{path}-store", rank=own, world_size=ranks,
+        "gloo", init_method=store, rank=own, world_size=ranks,
         timeout=datetime.timedelta(seconds=limit),
     )  # fmt: skip
     found = {}

@@ -1,5 +1,7 @@
 """What goes wrong on one rank is an error on every rank, and a checkpoint goes on without it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,13 +9,24 @@ if not torch.distributed.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
 from tests.torch import on_ranks  # noqa: E402
+from unsaddle.torch import ranks  # noqa: E402
 
-SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,mixed:2", "killed:3", "raises:2"
+SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,budgets,mixed:2", "killed:3", "raises:2"
+HOSTED, FIRST = "killed:4:15:tcp", "killed_first:3:15:tcp"  # the first rank hosts the store
 WRONG = "no_number:2", "sparse:2"
 UNMATCHED, COPIES, PARTS = "unmatched:2:10", "interrupted_copies:3", "interrupted_parts:3"
 FEWER = "resumed_copies,resumed_parts:2", "resumed_parts:1"
 ALONE = "resumed_copies,resumed_parts:1"  # at first: there is no checkpoint to begin with
-WAITING = KILLED, RAISED, *WRONG, UNMATCHED, COPIES, PARTS  # at once: they wait for who never comes
+WAITING = (
+    KILLED,
+    RAISED,
+    *WRONG,
+    HOSTED,
+    FIRST,
+    UNMATCHED,
+    COPIES,
+    PARTS,
+)  # at once: they wait for who never comes
 BOTH, MIXED = ("bad_input", "bad_input_sharded"), ["mixed"]
 LOST = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
 
@@ -57,6 +70,64 @@ def test_a_rank_that_was_killed_is_named_by_all_others(found):
     *others, last = found[KILLED]
     assert last is None
     assert [each["killed"] for each in others] == [LOST] * len(others)
+
+
+@pytest.mark.slow
+def test_the_rank_that_hosts_the_store_ends_after_all_others_have_heard(found):
+    """Two of the ranks see at once that one is gone, and the third at its time-out."""
+    *others, last = found[HOSTED]
+    assert last is None
+    assert [each["killed"] for each in others] == [LOST.replace("2", "3")] * 3
+
+
+@pytest.mark.slow
+def test_the_rank_that_hosts_the_store_is_named_where_it_was_killed(found):
+    first, *others = found[FIRST]
+    assert first is None
+    for each in others:
+        assert "rank 0, which usually hosts it, has ended" in each["killed_first"]
+
+
+@pytest.mark.parametrize(("waited", "longer"), [(2.0, 5.0), (20.0, 10.0), (1800.0, 30.0)])
+def test_a_rank_that_hangs_is_named_soon_after_the_time_out(monkeypatch, waited, longer):
+    clock, store = [0.0], {}
+    passing = SimpleNamespace(
+        set=lambda key, text: store.update({key: text.encode()}),
+        get=store.get,
+        check=lambda keys: {*keys} <= {*store},
+    )
+    monkeypatch.setattr(ranks, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ranks, "sleep", lambda time: clock.append(clock.pop() + time))
+    monkeypatch.setattr(ranks, "_store", lambda: passing)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 0)
+    monkeypatch.setattr(ranks.Ranks, "told", False)
+    both = ranks.Ranks()
+    both.several, both.members = True, lambda: [0, 1]
+
+    @both.watched()
+    def late():
+        clock[0] += waited
+        raise RuntimeError(f"Timed out waiting {1e3 * waited:g}ms for recv operation to complete")
+
+    with pytest.raises(ranks.LostRankError, match="rank 1 no longer answers; go on from the last"):
+        late()
+    assert clock[0] == pytest.approx(waited + longer, abs=0.1)
+
+
+def test_ranks_that_may_be_waiting_are_not_said_to_have_ended():
+    """Of several that are silent, some may wait for this one, which has a connection less."""
+    words = {0: ranks.Word("at query 3", "", heard=False)}
+    said = ranks._heard(words, [1, 2])
+    assert said == "one or more of the ranks 1, 2 no longer answer, others wait for them"
+
+
+@pytest.mark.slow
+def test_another_budget_of_a_search_is_named(found):
+    for each in found[SHARED]:
+        assert (
+            "max_gradients must be the same on every rank, got 9 on rank 0; 10 on"
+            in (each["budgets"])
+        )
 
 
 @pytest.mark.slow

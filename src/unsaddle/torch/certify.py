@@ -120,7 +120,7 @@ def certify(
 
 def _run(seed: int, limit: float, parameters: Parameters) -> dict[str, Any]:
     """Say what ranks compare at first."""
-    own = {"optimiser": "certify", "seed": seed, "most gradients": str(limit)}
+    own = {"optimiser": "certify", "seed": seed, "max_gradients": str(limit)}
     return {**own, "settings": dict(leaves(parameters))}
 
 

@@ -9,6 +9,7 @@ what is the same.
 """
 # pyright: reportPrivateImportUsage=false
 
+import json
 import logging
 import re
 import struct
@@ -31,11 +32,17 @@ ROW = 5  # numbers that a query adds up: the loss, and two of each mark
 LOST = re.compile(r"closed by peer|reset by peer|broken pipe|timed? ?out|socket|connect", re.I)
 LATE = re.compile(r"timed? ?out", re.I)  # without a connection that was closed
 KEY = "unsaddle/rank"
+HOST = 0  # the rank that mostly has the store
+GONE = (
+    f"the store of the process group no longer answers: rank {HOST}, which usually hosts it, has "
+    "ended, perhaps because another one had: see what it said"
+)
 log = logging.getLogger("unsaddle")
 HINTS = {  # of what must be the same on every rank
     "optimiser": "make the same optimiser on every rank",
     "seed": "pass the same seed= on every rank",
     "settings": "pass the same constants and settings on every rank",
+    "max_gradients": "pass the same max_gradients= on every rank",
     "meshes": "make one mesh of all ranks, or parts of it, and shard them alike on every rank",
     "parameters": "begin with the same on every rank, as DistributedDataParallel(model) does, or "
     "call torch.distributed.broadcast(p.data, 0) for each of them",
@@ -53,8 +60,10 @@ class Tuning(NamedTuple):
 
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
-    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
+    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself,
+    share: float = 0.5  # of the time that this one has waited, (0, 1]: but no longer than that
     word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
+    linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
@@ -152,6 +161,7 @@ class Ranks:
         """Tell other ranks of an error here, and name the rank where an answer stays away."""
         if Ranks.told:
             self._take_back()
+        begin = monotonic()
         try:
             yield
         except Exception as error:
@@ -159,11 +169,12 @@ class Ranks:
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
             own = "" if lost else f"{type(error).__name__}: {error}"
-            patience = TUNING.grace if LATE.search(str(error)) else TUNING.word
+            late = LATE.search(str(error)) is not None
+            longest = min(TUNING.grace, TUNING.share * (monotonic() - begin)) if late else 0.0
             try:
-                said = self._check_in(own, place, patience)
+                said = self._check_in(own, place, max(TUNING.word, longest))
             except Exception:
-                said = "the store of the process group no longer answers: its host has ended"
+                said = GONE
             if lost:
                 raise LostRankError(f"{said}; go on from the last checkpoint") from error
             raise
@@ -178,17 +189,44 @@ class Ranks:
         """Tell the others where this rank is, and what went wrong; hear the same of them."""
         Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
-        store.set(f"{KEY}/{torch.distributed.get_rank()}", f"{place}\n{own}")
+        rank = torch.distributed.get_rank()
+        _tell(store, rank, Word(place, own, heard=False))
         while True:
-            keys = {rank: f"{KEY}/{rank}" for rank in ranks}
-            there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
-            told = {rank: text.split("\n", 1) for rank, text in there.items() if text}
+            told = _told(store, ranks)
             silent = [rank for rank in ranks if rank not in told]
-            broken = any(error for _, error in told.values())
+            known = any(word.error or word.heard for word in told.values())
             waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
-            if own or broken or monotonic() - begin >= waits:
-                return _heard(told, silent)
+            if known or monotonic() - begin >= waits:
+                break
             sleep(TUNING.pause)
+        _tell(store, rank, Word(place, own, heard=True))
+        end = monotonic() + TUNING.linger
+        while rank == HOST and not _all_heard(store, ranks) and monotonic() < end:
+            sleep(TUNING.pause)
+        return _heard(told, silent)
+
+
+class Word(NamedTuple):
+    """What a rank tells the others."""
+
+    place: str  # where it is
+    error: str  # what went wrong there, if not by others
+    heard: bool  # whether it knows what became of the others
+
+
+def _tell(store: Any, rank: int, word: Word) -> None:
+    store.set(f"{KEY}/{rank}", json.dumps(word))
+
+
+def _told(store: Any, ranks: list[int]) -> dict[int, Word]:
+    """Give what ranks have told so far."""
+    keys = {rank: f"{KEY}/{rank}" for rank in ranks}
+    there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
+    return {rank: Word(*json.loads(text)) for rank, text in there.items() if text}
+
+
+def _all_heard(store: Any, ranks: list[int]) -> bool:
+    return all(word.heard for word in _told(store, ranks).values())
 
 
 def _store() -> Any:
@@ -196,15 +234,18 @@ def _store() -> Any:
     return torch.distributed.distributed_c10d._get_default_store()
 
 
-def _heard(told: dict[int, list[str]], silent: list[int]) -> str:
+def _heard(told: dict[int, Word], silent: list[int]) -> str:
     """Say what became of the ranks, by what they told."""
-    broken = [f"rank {rank} ended with {error}" for rank, (_, error) in told.items() if error]
+    broken = [f"rank {rank} ended with {it.error}" for rank, it in told.items() if it.error]
     if broken:
         return "; ".join(broken)
+    if len(silent) == 1:
+        return f"rank {silent[0]} no longer answers"
     if silent:
-        return f"rank {_listed(silent)} no longer answers"
+        return f"one or more of the ranks {_listed(silent)} no longer answer, others wait for them"
     places = {
-        place: [r for r, (it, _) in told.items() if it == place] for place, _ in told.values()
+        word.place: [r for r, it in told.items() if it.place == word.place]
+        for word in told.values()
     }
     if len(places) < 2:
         return "a rank took longer than the group's time-out"
