@@ -30,6 +30,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
+from unsaddle.jax.together import agree  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
@@ -219,6 +220,35 @@ def stepped():
         "whole": whole,
         "gathers": gathers(compiled),
         "away": float(jnp.abs(params["rows"][0, 0])),
+    }
+
+
+def error_of(work, *given, **named):
+    try:
+        work(*given, **named)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def disagreeing():
+    """What every process of some says where the others ask for something else."""
+    own = jax.process_index()
+    x, c = problem()
+    given = fun, spread(x), (spread(c),)
+    solve, constants = unsaddle.jax.minimize, {**CONSTANTS, "tol": 1e-2 * (1 + own)}
+    stacked = {name: np.stack([leaf] * len(jax.devices())) for name, leaf in x.items()}
+    starts = spread(stacked, ahead=True)
+    adam = unsaddle.optax.escape(optax.adam(0.05), seed=own)
+    return {
+        "seed": error_of(solve, *given, seed=own),
+        "tol": error_of(solve, *given, "pgd+nc", **constants),
+        "max_gradients": error_of(solve, *given, max_gradients=20 + own),
+        "method": error_of(solve, *given, ("pgd", "pgd+nc")[own], **CONSTANTS),
+        "seeds": error_of(unsaddle.jax.minimize_many, fun, starts, given[2], seeds=[own] * 2),
+        "certify": error_of(unsaddle.jax.certify, jax.grad(fun), *given[1:], 0.1 + own / 10),
+        "optax": error_of(adam.init, given[1]),
+        "none": error_of(agree, given[1:], fun, seed=jnp.array(3), settings=CONSTANTS),
     }
 
 

@@ -78,6 +78,26 @@ def test_operations_over_eight_devices_gather_no_vector():
     assert len(found["whole"]) == 1  # the leaf that every device has
 
 
+@pytest.mark.slow
+def test_processes_that_ask_for_different_runs_are_told_so():
+    one, other = run("disagreeing", devices=2, processes=2)
+    assert one["disagreeing"] == other["disagreeing"]
+    said = one["disagreeing"]
+    assert said.pop("none") == "no error"
+    words = {
+        "seed": "seed must be the same on every process, got 0 on process 0; 1 on process 1: every",
+        "tol": "settings must be the same on every process, got tolerance=0.01",
+        "max_gradients": "max_gradients must be the same on every process, got 20 on process 0; 21",
+        "method": "method must be the same on every process, got pgd on process 0; pgd+nc on",
+        "seeds": "seeds must be the same on every process, got [0, 0] on process 0; [1, 1] on",
+        "certify": "settings must be the same on every process, got",
+        "optax": "seed must be the same on every process, got 0 on process 0; 1 on process 1",
+    }
+    assert said.keys() == words.keys()
+    for name, start in words.items():
+        assert said[name].startswith(f"ValueError: {start}"), said[name]
+
+
 @pytest.mark.nightly
 def test_two_four_and_eight_devices_are_one_and_gather_no_vector():
     (found,) = run("cheapest,stepped", patience=1500)

@@ -19,12 +19,7 @@ from unsaddle.core.records import leaves
 from unsaddle.core.session import Query
 from unsaddle.methods.checks import whole
 from unsaddle.torch import saved
-from unsaddle.torch.inputs import (
-    check_closure,
-    check_parameters,
-    gradient_of,
-    is_sharded,
-)
+from unsaddle.torch.inputs import check_closure, check_parameters, gradient_of, is_sharded
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.ranks import Ranks, number
 from unsaddle.torch.session import ParameterSession

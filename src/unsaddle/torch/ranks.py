@@ -23,7 +23,7 @@ from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
-from unsaddle.methods.checks import shown
+from unsaddle.methods.checks import listed, shown, unlike
 from unsaddle.torch.inputs import gradient_of
 from unsaddle.torch.ops import TUNING as OPS_TUNING
 from unsaddle.torch.ops import Vector, ops, torch
@@ -149,11 +149,9 @@ class Ranks:
         with self.watched("at what differs"):
             torch.distributed.all_gather_object(found, dict(mine), group=self.group)
         for name, hint in HINTS.items():
-            texts = _apart([each.get(name) for each in found])
-            if len({*texts}) > 1:
-                where = {text: [r for r, it in enumerate(texts) if it == text] for text in texts}
-                got = "; ".join(f"{text} on rank {_listed(r)}" for text, r in where.items())
-                return f"{name} must be the same on every rank, got {got}: {hint}"
+            values = {rank: each.get(name) for rank, each in enumerate(found)}
+            if said := unlike(name, values, "rank", hint):
+                return said
         return f"the ranks are not in the same run: {HINTS['query']}"
 
     @contextmanager
@@ -242,14 +240,14 @@ def _heard(told: dict[int, Word], silent: list[int]) -> str:
     if len(silent) == 1:
         return f"rank {silent[0]} no longer answers"
     if silent:
-        return f"one or more of the ranks {_listed(silent)} no longer answer, others wait for them"
+        return f"one or more of the ranks {listed(silent)} no longer answer, others wait for them"
     places = {
         word.place: [r for r, it in told.items() if it.place == word.place]
         for word in told.values()
     }
     if len(places) < 2:
         return "a rank took longer than the group's time-out"
-    waits = "; ".join(f"rank {_listed(ranks)} {place}" for place, ranks in places.items())
+    waits = "; ".join(f"rank {listed(ranks)} {place}" for place, ranks in places.items())
     return (
         f"ranks wait for each other, {waits}: let the closures of all ranks make the same calls of "
         "torch.distributed, and call step equally often"
@@ -306,15 +304,3 @@ def number(loss: Any) -> float:
             f"the loss must be one real number, got {shown(loss)}: let the closure return a tensor "
             "of one number, such as loss.mean()"
         ) from error
-
-
-def _apart(values: list[Any]) -> list[str]:
-    """Give values in words, of dictionaries what differs."""
-    if not all(isinstance(each, dict) for each in values):
-        return [*map(str, values)]
-    names = [name for name in values[0] if len({str(each.get(name)) for each in values}) > 1]
-    return [", ".join(f"{name}={each.get(name)}" for name in names) for each in values]
-
-
-def _listed(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks))
