@@ -31,11 +31,18 @@ import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
 from unsaddle.jax.together import agree  # noqa: E402
+from unsaddle.methods.table import STOCHASTIC  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
 CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2, "decrease_available": 3.0}
-GATHERS = re.compile(r"= *(\w+)\[([\d,]*)\]\S* (all-gather|all-to-all|collective-permute)\b")
+EXTRA = optax.GradientTransformationExtraArgs
+LARGEST = 8  # numbers that may be gathered; of a vector of theirs devices have 48
+COLLECTIVE = re.compile(
+    r"= *(\(.*?\)|\S+) (all-gather|all-reduce|all-to-all|reduce-scatter|collective-\w+)"
+    r"(?:-start)?\("
+)
+SUMMED = 47  # likewise, that may be added up: rows of inner products, by pairs or vectors kept
 
 
 def fun(x, curvature):
@@ -80,12 +87,17 @@ def kept(tree):
 
 
 def gathers(compiled):
-    """List vectors that a compiled program would bring together: more than a few numbers."""
+    """List vectors that a compiled program would bring together: more than a few numbers.
+
+    An all-reduce brings a vector together too, of which each device has a part, and zeros.
+    """
     found = [
         (what, [int(n) for n in size.split(",") if n])
-        for _, size, what in GATHERS.findall(compiled.as_text())
+        for kinds, what in COLLECTIVE.findall(compiled.as_text())
+        for size in re.findall(r"\w+\[([\d,]*)\]", kinds)
     ]
-    return [[what, size] for what, size in found if np.prod(size, initial=1) > 8]
+    most = {"all-reduce": SUMMED, "reduce-scatter": SUMMED}
+    return [it for it in found if np.prod(it[1], initial=1) > most.get(it[0], LARGEST)]
 
 
 def minimised(method="auto", counts=(None,), **given):
@@ -143,7 +155,15 @@ def operations():
             str(it.sharding.spec) for it in block.values() if it.sharding.is_fully_replicated
         ],
         "gathers": gathers(compiled),
+        "seen": seen(),
     }
+
+
+def seen():
+    """Programs that bring a vector together, in two ways."""
+    rows, places = spread(problem()[0])["rows"], jnp.arange(16)
+    ways = jax.jit(lambda u, i: jnp.sort(u.reshape(-1))), jax.jit(lambda u, i: u[i])
+    return [gathers(way.lower(rows, places).compile()) for way in ways]
 
 
 def cheapest():
@@ -199,12 +219,7 @@ def stepped():
     tx = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
     params, c = spread(x), spread(c)
     state = tx.init(params)
-
-    @jax.jit
-    def step(params, state, c):
-        value, gradient = jax.value_and_grad(fun)(params, c)
-        updates, state = tx.update(gradient, state, params, value=value)
-        return optax.apply_updates(params, updates), state
+    step = stepping(tx)
 
     kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
                   if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
@@ -220,7 +235,44 @@ def stepped():
         "whole": whole,
         "gathers": gathers(compiled),
         "away": float(jnp.abs(params["rows"][0, 0])),
+        "methods": {name: beside_unspread(name) for name in ("escape", "pgd+nc", "auto", "psgd")},
     }
+
+
+def stepping(tx):
+    @jax.jit
+    def step(params, state, c):
+        value, gradient = jax.value_and_grad(fun)(params, c)
+        given = {"value": value} if isinstance(tx, EXTRA) else {}
+        updates, state = tx.update(gradient, state, params, **given)
+        return optax.apply_updates(params, updates), state
+
+    return step
+
+
+def transformation(name):
+    """A method on optax, or escape."""
+    if name == "escape":
+        return unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
+    if name in STOCHASTIC:
+        return unsaddle.optax.sampled(name, **CONSTANTS, stochastic_smoothness=8.0, variance=0.01)
+    return unsaddle.optax.method(name, **({} if name == "auto" else CONSTANTS))
+
+
+def beside_unspread(name, steps=60):
+    """Steps of a method on optax with everything spread, and on one device."""
+    tx, ends = transformation(name), []
+    step = stepping(tx)
+    for place in (lambda tree: jax.device_put(tree, jax.local_devices()[0]), spread):
+        params, c = map(place, problem())
+        state = tx.init(params)
+        for _ in range(steps):
+            params, state = step(params, state, c)
+        ends.append((params, str(unsaddle.optax.outcome(state))))
+    (here, one), (there, other) = ends
+    moved = float(np.abs(np.asarray(here["whole"]) - 0.3).max())
+    return {"outcomes": [one, other], "apart": apart(here, there), "kept": kept(there),
+            "moved": moved}  # fmt: skip
 
 
 def error_of(work, *given, **named):

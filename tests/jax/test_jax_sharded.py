@@ -59,6 +59,12 @@ def left_its_saddle(stepped):
     assert stepped["kept"]
     assert stepped["gathers"] == stepped["whole"] == []
     assert stepped["away"] > 0.5
+    for name, each in stepped["methods"].items():
+        one, other = each["outcomes"]
+        assert one == other, name
+        assert each["apart"] < 1e-10, name
+        assert each["kept"], name
+        assert each["moved"] > 0, name
 
 
 def one_by_one(many):
@@ -76,6 +82,10 @@ def test_operations_over_eight_devices_gather_no_vector():
     assert found["kept"]
     assert found["gathers"] == []
     assert len(found["whole"]) == 1  # the leaf that every device has
+    assert [[what for what, _ in each] for each in found["seen"]] == [
+        ["all-gather"],
+        ["all-reduce"],
+    ]
 
 
 @pytest.mark.slow
