@@ -60,9 +60,11 @@ First per gradient and without what the function itself takes, then to the end a
 
 ![Both ratios by the number of variables](pictures/cost.png)
 
-Where there are few variables a step is made of calls in Python: on SciPy's `rosen` at n = 10 about
-190 a gradient, with the calls of that function itself. A compiled core was not tried: it needs
-wheels for every platform.
+Where there are few variables a step is made of calls in Python, some 130 to 180 a gradient. At
+n = 10 a step of L-BFGS takes 27 microseconds where nothing else disturbs it, of which the calls of
+NumPy and BLAS take 12.5 by themselves. Kernels, operations and loop compiled by Cython 3.3 as they
+stand took 1.01 to 1.22 times as long as in Python 3.11. A core with types of its own was not tried:
+it needs wheels for every platform.
 
 ## Several starts at once
 

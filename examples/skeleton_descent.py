@@ -58,11 +58,16 @@ def move(ops: Ops, s: State, gradient: Vector, velocity: Vector) -> State:
     return s.descended(phase, x, left, Memory(velocity))
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """At rest: what is known before the first query."""
+    return Memory(ops.times(0.0, x))
+
+
 heavy_ball = Part(
     phases={  # where to query, what is needed there, and what follows from the answer
         START: Phase(iterate, GRADIENT, start),  # from rest: at the beginning and after a jump
         GO: Phase(iterate, GRADIENT, step),  # with the momentum there is
     },  # a phase that asks for something new takes a number in ``PhaseName``, core/phases.py
     settings=Settings,
-    memory=lambda ops, x, settings: Memory(ops.times(0.0, x)),  # before the first query
+    memory=memory,
 )

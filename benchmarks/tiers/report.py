@@ -105,8 +105,9 @@ out, as they take minutes to compile: {", ".join(SLOW[:4])},
 
 {table(head, body)}
 
-In {len(vague)} of the certificates gamma is above the largest curvature at the point, which is to
-say little{": " * bool(vague) + ", ".join(vague)}.
+Gamma is above the largest curvature at the point, which is to say little, in
+{len(vague) or "none"} of them{": " * bool(vague) + ", ".join(vague)}. A run that ended `COARSER`
+claims a gamma that errors have raised above a tenth of that curvature, and is not counted.
 
 ![Performance profile of tier 1](pictures/benchmark-1.png)
 

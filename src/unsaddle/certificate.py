@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
-from unsaddle.core.evidence import Claim
+from unsaddle.core.evidence import Claim, is_weak
 from unsaddle.core.phases import BEGIN, PhaseName
 
 
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    weak: float = 0.1  # of the largest curvature, (0, 1): ruling out more than this says little
     flat: float = 0.1  # of curvature_tol, (0, 1): what is less may as well be zero, or below it
 
 
@@ -191,7 +190,7 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
         notes += [f"The gradient's noise is {measured:.1g}, and {over}."]
     if holds and claim.flat:
         notes += ["The gradient was the same at every query: f is flat here, or it is too coarse."]
-    elif holds and claim.curvature_tol > TUNING.weak * largest:
+    elif holds and is_weak(claim.curvature_tol, largest):
         notes += [f"It is weak: the largest curvature is only {largest:.3g}."]
     elif holds and claim.curvature <= TUNING.flat * claim.curvature_tol:
         finer = "" if claim.raised else ", which a smaller curvature_tol may show"

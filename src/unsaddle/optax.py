@@ -39,9 +39,11 @@ from unsaddle.jax.transform import (
     towards,
 )
 from unsaddle.methods import checks
-from unsaddle.methods.constants import Constants, Given, SampledGiven, spelled
+from unsaddle.methods.constants import DEFAULTS, Constants, Given, SampledGiven, spelled
 from unsaddle.methods.search import around, wrapping
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
+
+RISK = DEFAULTS["failure_probability"]
 
 
 @spelled()
@@ -171,7 +173,7 @@ def escape(
         )
     patience, reset = checks.whole("patience", patience, least=1), checks.yes_or_no("reset", reset)
     seed = inputs.whole(seed)
-    p = around(patience, **{"tol": "auto", "failure_probability": 1e-3, **given})
+    p = around(patience, **{"tol": "auto", "failure_probability": RISK, **given})
     optimiser = optax.with_extra_args_support(inner)
 
     def init(params: Tree) -> Stepped:

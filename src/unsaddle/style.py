@@ -79,10 +79,10 @@ def name_ends(
     place = (axes.transData + axes.transAxes.inverted()).transform
     order = sorted(ends, key=lambda name: ends[name][0])
     heights = apart([float(place((left, ends[name][0]))[1]) for name in order], gap)
-    beside = float(place((right if x is None else x, axes.get_ylim()[0]))[0])
+    end = float(place((right if x is None else x, axes.get_ylim()[0]))[0])
     for name, height in zip(order, heights, strict=True):
         axes.annotate(
-            name, (beside, height), (6, 0), xycoords="axes fraction", textcoords="offset points",
+            name, (end, height), (6, 0), xycoords="axes fraction", textcoords="offset points",
             va="center", fontsize=8.5, color=ends[name][1], annotation_clip=False,
             fontweight="bold" if name in bold else "normal",
         )  # fmt: skip
@@ -121,9 +121,9 @@ def darken(figure: Any) -> None:
     arrows = [it.arrow_patch for it in found if getattr(it, "arrow_patch", None) is not None]
     for artist in (*found, *arrows):
         for name in COLOURED:
-            get, put = (getattr(artist, f"{verb}_{name}", None) for verb in ("get", "set"))
-            if get and put and (changed := twin(get())) is not None:
-                put(changed)
+            get, assign = (getattr(artist, f"{verb}_{name}", None) for verb in ("get", "set"))
+            if get and assign and (changed := twin(get())) is not None:
+                assign(changed)
         if artist.get_path_effects():
             artist.set_path_effects(halo(DARK[GROUND]))
 

@@ -1,7 +1,9 @@
 """Every operation of the protocol means the same on every backend, and pyright knows them all."""
 
+import ast
 import json
 import math
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -256,6 +258,51 @@ def test_a_probe_is_written_where_it_is_to_be():
     assert (numbers(x) == X).all()
 
 
+def reported(folder: Path) -> list[dict[str, Any]]:
+    """Give what pyright says of the files in a folder."""
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run(
+        [*command, folder], capture_output=True, text=True, check=False, cwd=folder
+    )
+    return json.loads(done.stdout)["generalDiagnostics"]
+
+
+def misspell(path: Path) -> set[tuple[str, int]]:
+    """Misspell every operation that a file calls, and give the lines."""
+    source = path.read_text()
+    lines, where = source.splitlines(), set()
+    names = [
+        (node.end_lineno or 0, node.end_col_offset or 0)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "ops"
+    ]
+    for number, column in sorted(names, reverse=True):
+        line = lines[number - 1].encode()
+        lines[number - 1] = (line[:column] + b"_" + line[column:]).decode()
+        where.add((path.name, number))
+    path.write_text("\n".join(lines))
+    return where
+
+
+@pytest.mark.nightly
+def test_pyright_reports_every_operation_of_the_kernels(tmp_path):
+    """All are misspelt at once: a line that is not reported is one whose ``ops`` has no type."""
+    pytest.importorskip("pyright", reason="needs pyright: pip install -e '.[dev]'")
+    package, copied = Path(__file__).parents[2] / "src" / "unsaddle", tmp_path / "unsaddle"
+    for room in ("core", "descents", "escapes"):
+        shutil.copytree(package / room, copied / room)
+    (copied / "__init__.py").touch()
+    wrong = {place for path in copied.rglob("*.py") for place in misspell(path)}
+    assert len(wrong) > 500
+    assert wrong == {
+        (Path(each["file"]).name, each["range"]["start"]["line"] + 1)
+        for each in reported(tmp_path)
+        if each["rule"] == "reportAttributeAccessIssue"
+    }
+
+
 MISSPELT = """
 from unsaddle.core.ops import Ops, Vector
 
@@ -274,10 +321,7 @@ def test_pyright_reports_a_misspelt_or_missing_operation(tmp_path, names):
     for name in names:  # without one operation, and otherwise as they are
         source = (package / name / "ops.py").read_text().replace("def uniform(", "def pick(")
         (tmp_path / f"lacking_{name}.py").write_text(source)
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
-    done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout)["generalDiagnostics"]
-    messages = {Path(each["file"]).stem: each["message"] for each in found}
+    messages = {Path(each["file"]).stem: each["message"] for each in reported(tmp_path)}
     assert 'Attribute "axpi" is unknown' in messages["misspelt"]
     for name in names:
         assert '"uniform" is not present' in messages[f"lacking_{name}"]

@@ -60,7 +60,7 @@ def test_every_end_has_its_outcome_and_every_outcome_its_number() -> None:
 
 TOLD_AS_A_STALL = {PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED}
 LARGEST = 2.0
-SHOWN = TUNING.coarse * LARGEST  # above it a gamma that nobody gave is too coarse
+SHOWN = TUNING.weak * LARGEST  # above it a gamma that nobody gave is too coarse
 
 
 def ended(phase: PhaseName, stalled: bool = False, *, gamma: float = 0.1, asked: float = 0.1):

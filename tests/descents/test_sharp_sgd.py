@@ -14,7 +14,7 @@ from tests.sampled import noisy, thetas, trace
 from unsaddle import FiniteSum, Outcome, landscapes
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import UNCERTIFIED
-from unsaddle.descents.sharp_sgd import FIRST, sharp_sgd
+from unsaddle.descents.sharp_sgd import TUNING, sharp_sgd
 from unsaddle.escapes.at_once import at_once
 from unsaddle.methods import table1_stochastic_theory as theory
 from unsaddle.numpy.ops import ops
@@ -31,7 +31,7 @@ def test_as_transcribed(f):
     p = Parameters(0.05, own, at_once.settings())
     queries, states = trace(SOLVER, p, SOLVER.start(ops, p, x.copy(), 3), mean, limit=3000)
     drawn = (thetas(2, 20, 20 * k) for k in range(10**6))
-    noise = (0.2 / sqrt(2) * ops.noise(x, 3, FIRST + t) for t in range(1, 10**6))
+    noise = (0.2 / sqrt(2) * ops.noise(x, 3, TUNING.first + t) for t in range(1, 10**6))
     asks, result = run(literal(x, own.step, 0.3, 60, drawn, noise), None, mean, 3000)
     assert len(asks) == len(queries) > 70
     points = [point for point, _, _ in queries]

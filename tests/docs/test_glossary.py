@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,10 @@ RETIRED = re.compile(
     r"(a|an|one|another|no|each|per|every|first|next|last|the|\d+) looks?(?! up)|"
     r"ops\.(keep|hold|put|pick|against|mix|record|read|blank)|kinetic\()(?!\w)"
 )
+RETIRED_NAMES = {"beside", "hold", "keep", "look", "looked", "looking", "looks", "pick", "put"}
+MAY_BE_CALLED = {  # where two words are one in English
+    "hold_interrupts_back", "hold_back", "look_up",
+}  # fmt: skip
 MAY_SAY = {
     "torch/shards.py": "stride",  # what torch calls the layout of a tensor
     "core/outcome.py": FORMER,
@@ -74,6 +79,26 @@ def test_the_words_are_where_the_glossary_says() -> None:
 
 def _defined(file: Path) -> set[str]:
     return {getattr(node, "name", "") for node in ast.parse(file.read_text()).body}
+
+
+def names_given(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Give every name of its own that a file gives to a thing, and the line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name, node.lineno
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: file.stem)
+def test_no_name_is_made_of_a_retired_word(file: Path) -> None:
+    found = [
+        f"{number}: {name}"
+        for name, number in names_given(ast.parse(file.read_text()))
+        if RETIRED_NAMES & {*name.lower().split("_")} and name not in MAY_BE_CALLED
+    ]
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -16,14 +16,13 @@ from unsaddle.certificate import certificate
 from unsaddle.core.evidence import read
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import BEGIN, CERTIFIED, GO, START
-from unsaddle.core.resolution import finest_resolution
+from unsaddle.core.resolution import TUNING, finest_resolution
 from unsaddle.core.session import Session
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
 from unsaddle.escapes.jump import JUMP_BEGIN, NO_JUMP
 from unsaddle.escapes.nc import SEARCH, nc
 from unsaddle.methods import theory
-from unsaddle.methods.parameters import TUNING
 from unsaddle.methods.table import METHODS
 from unsaddle.numpy.ops import ops
 
@@ -293,7 +292,7 @@ def test_curvature_seen_for_sure_is_found_where_gamma_had_to_be_raised(search, b
     """
     part, x = SEARCHES[search][0], np.full(20, 100, np.float32)
     settings = _fast(part, 1e-3, 1e-3, 10**6)._replace(
-        radius=2.0**-12 * 20**0.5 * 100, enough=TUNING.enough, hessian_lipschitz=1e-3
+        radius=2.0**-12 * 20**0.5 * 100, enough=TUNING.found, hessian_lipschitz=1e-3
     )
     seen = finest_resolution(ops, settings, x, 0 * x, 1)
     assert seen.curvature_tol > 2.5 * settings.curvature_tol

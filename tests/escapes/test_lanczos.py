@@ -13,11 +13,11 @@ from tests.often import most_at_night
 from unsaddle import certify, landscapes, minimize
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import BEGIN, CERTIFIED, START
+from unsaddle.core.resolution import TUNING
 from unsaddle.core.session import Session
 from unsaddle.descents.lbfgs import lbfgs
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN
 from unsaddle.escapes.lanczos import lanczos
-from unsaddle.methods.parameters import TUNING
 from unsaddle.numpy.ops import ops
 
 FULL = pi**2 / 6  # a first search spends 6/pi^2 of delta
@@ -38,7 +38,7 @@ def quartic(spectrum: np.ndarray, size: float = 1e-3):
 
 def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int, vectors: int = 1001):
     """Run one search at 0 and give the state in which it is decided."""
-    settings = lanczos.settings(TUNING.enough, 0.0, gamma, delta * FULL, 0.0, 0.0)
+    settings = lanczos.settings(TUNING.found, 0.0, gamma, delta * FULL, 0.0, 0.0)
     settings = settings._replace(vectors=vectors)
     p, solver = Parameters(0.0, None, settings), compose(lbfgs, lanczos)
     state = solver.start(ops, p, np.zeros(n), seed)._replace(phase=BEGIN)
@@ -171,7 +171,7 @@ def test_a_backtracking_jump_falls_as_far_as_promised(lam: float, length: float)
         return float(-lam * x[0] ** 2 / 2 + rho * abs(x[0]) ** 3 / 6)
 
     solver = compose(lbfgs, lanczos)
-    p = Parameters(0.0, None, lanczos.settings(TUNING.enough, 0.0, 0.0, 0.1, 0.0, 0.0))
+    p = Parameters(0.0, None, lanczos.settings(TUNING.found, 0.0, 0.0, 0.1, 0.0, 0.0))
     for wrong in np.geomspace(1e-6, 1e6, 49):
         state = solver.start(ops, p, np.zeros(1), 0)
         known = {"curvature": -lam, "direction": np.ones(1), "gradient": np.zeros(1)}

@@ -146,3 +146,15 @@ def test_nothing_is_certified_with_an_infinite_gamma():
     result = minimize(lambda x: float(abs(x).sum()), np.linspace(1, 2, 5), jac=np.sign)
     assert result.certificate.holds is None
     assert not result.success
+
+
+def test_where_the_value_is_coarse_a_jump_of_many_variables_is_long_enough_to_be_seen() -> None:
+    """In float32 at 10^6 a jump of length one gains less than rounding, one of sqrt(n) 25."""
+    result = minimize(
+        lambda x: np.float32(1e6 + np.sum((x * x - 1.0) ** 2) / 4),
+        np.zeros(100, np.float32),
+        jac=lambda x: (x * x - 1) * x,
+        tol=1e-3,
+    )
+    assert result.outcome is not Outcome.JUMP_FAILED
+    np.testing.assert_allclose(abs(result.x), 1, atol=1e-2)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmarks.noisy_families import FAMILIES, noisy
+from benchmarks.noisy_families import FAMILIES, noisy, oracle_gamma
 from tests.untold import each_method
 from unsaddle import certify, minimize
 
@@ -67,3 +67,54 @@ def test_where_there_is_no_noise_none_is_sought(family: str) -> None:
         assert not any("noisy" in phase or phase == "close_by" for phase in result.history.phase)
         assert result.certificate.gradient_noise == 0
         assert not result.certificate.central
+
+
+@pytest.mark.parametrize("s", [1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize("family", ["dense", "logarithmic"])
+def test_a_quadratic_is_probed_as_far_as_may_be(family: str, s: float) -> None:
+    """Nothing bends: gamma is within four times what an oracle resolves that probes over one."""
+    best = oracle_gamma(family, 40, s)
+    land, gammas = FAMILIES[family](40, 0.01 * best), []
+    for seed in range(5):
+        found = certify(noisy(land.grad, s, "random", seed), land.x, best, seed=seed)
+        assert found.holds
+        assert found.central
+        assert 0.25 <= found.probe_radius <= 0.85
+        gammas.append(found.curvature_tol)
+    assert np.median(gammas) <= 4 * best
+
+
+@pytest.mark.parametrize("period", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("s", [1e-3, 1e-1, 1.0])
+def test_no_radius_is_a_period(period: float, s: float) -> None:
+    """At the tops of -cos(2 pi x/period), whose slope is zero half a period away, too."""
+    k = 2 * np.pi / period
+
+    def grad(x: np.ndarray) -> np.ndarray:
+        return k * np.sin(k * x)
+
+    top = np.array([period / 2, 0.0, 0.0])
+    for seed in range(5):
+        found = certify(noisy(grad, s, "random", seed), top, 0.1 * k**2, seed=seed)
+        assert found.holds is not True or found.curvature_tol > k**2
+
+
+@pytest.mark.parametrize("s", [1e-8, 1e-3])
+def test_a_radius_that_is_given_is_kept(s: float) -> None:
+    land = FAMILIES["dense"](N, 0.5)
+    for seed in range(5):
+        grad = noisy(land.grad, s, "random", seed)
+        words = {"gradient_noise": s, "probe_radius": 0.03, "seed": seed}
+        assert certify(grad, land.x, 1e-6, **words).probe_radius == 0.03
+
+
+def test_what_rounding_hides_central_differences_show() -> None:
+    """At |x| = 1e4 forward ones show 7e-6; where gamma is not given nothing is probed for it."""
+    land = FAMILIES["far"](N, 0.5)
+    fine = certify(land.grad, land.x, curvature_tol=1e-6)
+    assert fine.holds
+    assert fine.central
+    assert fine.curvature_tol == 1e-6
+    own = certify(land.grad, land.x)
+    assert not own.central
+    assert own.gradients < fine.gradients

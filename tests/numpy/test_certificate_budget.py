@@ -118,7 +118,7 @@ def test_other_methods_have_none() -> None:
 def claimed(n: int, low: float, delta: float, seed: int, steps: int) -> float:
     """Give the gamma that is claimed at 0 after so many steps; infinite where none is."""
     gradient = quartic(np.append(-low, SPREADS["down to zero"](n - 1)))
-    settings = lanczos.settings(TUNING.enough, 0.0, 1e-7, delta * FULL, 0.0, 0.0)
+    settings = lanczos.settings(TUNING.found, 0.0, 1e-7, delta * FULL, 0.0, 0.0)
     p, solver = Parameters(0.0, None, settings), compose(lbfgs, lanczos)
     state = solver.start(ops, p, np.zeros(n), seed)._replace(phase=BEGIN)
     session = Session(ops, solver, p, state, gradient=gradient(state.x))

@@ -127,7 +127,7 @@ def test_noise_is_a_function_of_the_place(monkeypatch):
     for offset, shape in [((2, 0, 0), (3, 5, 4)), ((0, 1, 0), (6, 2, 4)), ((1, 2, 1), (4, 3, 2))]:
         monkeypatch.setattr(shards, "_place", lambda p, at=(shape, offset): at)
         monkeypatch.setattr(shards, "local", lambda p, s=shape: torch.zeros(s, dtype=p.dtype))
-        monkeypatch.setattr(shards, "CHUNK", 7)
+        monkeypatch.setattr(shards, "TUNING", shards.Tuning(chunk=7))
         i, j, k = (slice(a, a + n) for a, n in zip(offset, shape, strict=True))
         assert torch.equal(shards.normal(whole, 3, 7, 11), drawn[i, j, k])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import copysign, inf, nan
+from math import copysign, inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,14 @@ from unsaddle.core.session import Query, Session
 from unsaddle.escapes.never import never
 from unsaddle.numpy.ops import Vector
 
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    least: float = 1e-50  # eV/Å, above 0: what stands for a tolerance of zero, which nothing meets
+
+
+TUNING = Tuning()
 LINE_SEARCH = PhaseName.LINE_SEARCH
 JUMPS = {PhaseName.JUMP: "escape", PhaseName.JUMP + PROOF: "proof"}  # and whose they are
 
@@ -68,6 +76,12 @@ class Drive(Session[Vector]):
         self.phase = 0  # that asked for it
         self.interruptible = self.interrupted = False  # by a Ctrl-C
         self._jumping = self._told = False  # whether it jumps, and whether its end was logged
+
+    def aim(self, fmax: float) -> None:
+        """Ask for forces of at most fmax; |g| is that of as many coordinates."""
+        self.fmax = fmax
+        limit = max(fmax, TUNING.least) * sqrt(self.space.scale.size)
+        self.parameters = self.parameters._replace(tolerance=limit)
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
@@ -230,6 +244,13 @@ class Driven:
     def certified(self) -> bool:
         """Whether it has ended at a minimum."""
         return self.outcome is Outcome.CERTIFIED
+
+    def _through(self, steps: Iterator[bool]) -> bool:
+        """Go through all steps, and say whether the run has ended at a minimum."""
+        for _ in steps:
+            pass
+        self.drive.space.forget_probe()
+        return self.certified
 
     @property
     def certificate(self) -> VibrationCertificate:

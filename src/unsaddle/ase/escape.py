@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from math import sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -77,10 +76,7 @@ class Escape(Driven):
         Returns:
             Whether it is certified; ``outcome`` says why not.
         """
-        for _ in self.irun(fmax, steps):
-            pass
-        self.space.forget_probe()
-        return self.certified
+        return self._through(self.irun(fmax, steps))
 
     def irun(self, fmax: float = 0.05, steps: int = DEFAULT_MAX_STEPS) -> Iterator[bool]:
         """Run as a generator.
@@ -100,9 +96,7 @@ class Escape(Driven):
             self._before += self.drive.calls
             self._begin()
         drive, last = self.drive, self.nsteps + steps
-        drive.fmax = fmax
-        limit = max(fmax, 1e-50) * sqrt(self.space.scale.size)
-        drive.parameters = drive.parameters._replace(tolerance=limit)
+        drive.aim(fmax)
         while True:
             if drive.state.phase == START:
                 for share in (1.0, 0.5):  # some have another measure of forces, and stop short

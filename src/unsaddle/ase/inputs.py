@@ -6,6 +6,7 @@ from unsaddle.ase.space import Space
 from unsaddle.ase.vibration import curvature_of
 from unsaddle.messages import nearest
 from unsaddle.methods.checks import real, shown, whole, yes_or_no
+from unsaddle.methods.constants import DEFAULTS as CONSTANTS
 from unsaddle.methods.constants import check
 
 
@@ -34,7 +35,12 @@ class Words(Options, total=False):
     """The claim: no imaginary frequency above this, in 1/cm; 50 if not given."""
 
 
-DEFAULTS = Words(frequency=50.0, failure_probability=1e-3, mass_weighted=True, seed=0)
+DEFAULTS = Words(
+    frequency=50.0,
+    failure_probability=CONSTANTS["failure_probability"],
+    mass_weighted=True,
+    seed=0,
+)
 
 
 def asked_of(given: Words) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from typing import IO, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -144,10 +144,7 @@ class Minimum(_Optimizer, Driven):
         Returns:
             Whether it is certified; ``outcome`` says why not.
         """
-        for _ in self.irun(fmax, steps):
-            pass
-        self.space.forget_probe()
-        return self.certified
+        return self._through(self.irun(fmax, steps))
 
     def _take_up(self) -> None:
         """Begin, or go on; anew if somebody has moved the atoms or asks for another fmax."""
@@ -156,11 +153,10 @@ class Minimum(_Optimizer, Driven):
             self.initialize()
             self.drive.calls = self.drive.begun = calls
         drive = self.drive
-        other, drive.fmax = drive.fmax != self.fmax, self.fmax
+        other = drive.fmax != self.fmax
+        drive.aim(self.fmax)
         if other and drive.seen is not None:
             drive.state = drive.state._replace(phase=START)
-        limit = max(self.fmax, 1e-50) * sqrt(self.space.scale.size)
-        drive.parameters = drive.parameters._replace(tolerance=limit)
         if drive.seen is None:
             self._query = drive.next()
             self.step()

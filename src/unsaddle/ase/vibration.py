@@ -93,14 +93,14 @@ class VibrationCertificate(Certificate):
     def __str__(self) -> str:
         """Say it in one sentence, and add every caveat."""
         cost = f"{self.gradients} force call{'s' * (self.gradients != 1)}"
-        beside = f"; ase.vibrations would take {self.vibrations}" if self.vibrations else ""
+        otherwise = f"; ase.vibrations would take {self.vibrations}" if self.vibrations else ""
         sentence = {
             True: f"no {self._what}, wrong with probability at most "
             f"{rounded_up(self.failure_probability)}",
             False: f"{self._found} found, see mode",
             None: f"undecided: {self._what} was neither found nor ruled out",
         }[self.holds]
-        return f"{sentence} ({cost}{beside}). {self.note}".strip()
+        return f"{sentence} ({cost}{otherwise}). {self.note}".strip()
 
     @property
     def _what(self) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 from unsaddle.cli.inputs import TheirError, function, whole
 from unsaddle.cli.report import written
 from unsaddle.core.outcome import Outcome
+from unsaddle.methods.constants import DEFAULTS
 from unsaddle.numpy.progress import Progress
 
 NAMES = ("emt", "tblite")
 STEPS = 10_000
+RISK = DEFAULTS["failure_probability"]
 WORDS = ("frequency", "failure_probability", "seed", "max_seconds")
 
 
@@ -36,8 +38,8 @@ def atoms_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fmax", type=float, default=0.05, help=text)
     text = "no imaginary frequency above this, 1/cm (default 50)"
     parser.add_argument("--frequency", type=float, default=50.0, help=text)
-    text = "chance of a false certificate (default 0.001)"
-    parser.add_argument("--failure-probability", type=float, default=1e-3, help=text)
+    text = f"chance of a false certificate (default {RISK})"
+    parser.add_argument("--failure-probability", type=float, default=RISK, help=text)
     text = "all randomness is a function of it (default 0)"
     parser.add_argument("--seed", type=whole, default=0, help=text)
     text = f"the run stops after so many force calls (default {STEPS})"
@@ -75,10 +77,10 @@ def run_atoms(given: dict[str, Any]) -> int:
             ended = done.outcome or Outcome.BUDGET
         fields = command.summary(atoms, shown) | {"force_calls": calls}
     except (KeyboardInterrupt, ValueError, TypeError, ArithmeticError, OSError):
-        _keep(atoms, relaxed)
+        _write(atoms, relaxed)
         raise
     except Exception as error:
-        _keep(atoms, relaxed)
+        _write(atoms, relaxed)
         raise TheirError from error
     if fields["fmax"] > options.fmax and ended is Outcome.CERTIFIED:
         ended = Outcome.STALLED
@@ -91,7 +93,7 @@ def run_atoms(given: dict[str, Any]) -> int:
     return 0 if ended is Outcome.CERTIFIED else 1
 
 
-def _keep(atoms: Any, path: str | None) -> None:
+def _write(atoms: Any, path: str | None) -> None:
     """Write how far a run has come that was cut short."""
     if path:
         atoms.calc = None  # whose last results may be of a trial

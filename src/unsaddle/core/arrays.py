@@ -93,7 +93,7 @@ class ArrayOps(EagerOps):
         if count >= len(block):
             return block.dot(x)
         products = np.zeros(len(block), x.dtype)
-        np.dot(block[:count], x, products[:count])
+        block[:count].dot(x, products[:count])
         return products
 
     def combine(self, block: Block, count: int, weights: Row) -> Vector:
@@ -104,7 +104,8 @@ class ArrayOps(EagerOps):
         """y and the weighted sum of the first vectors of a block, in y's storage."""
         if not count:
             return y
-        return GEMV[y.itemsize](1.0, block[:count].T, weights[:count], 1.0, y, *IN_PLACE)
+        filled = block if count >= len(block) else block[:count]
+        return GEMV[y.itemsize](1.0, filled.T, weights[: len(filled)], 1.0, y, *IN_PLACE)
 
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""
@@ -120,13 +121,14 @@ class CachingArrayOps(ArrayOps):
 
     They compute its norm once and never write into it, as the user may have kept it. Whoever
     answers the queries calls ``lend`` with every gradient before telling it. All vectors have one
-    precision, so that BLAS is looked up once.
+    precision, so that BLAS and what depends on the precision are looked up once.
     """
 
     def __init__(self, like: Vector) -> None:
         """Take the precision of a vector, and know no gradient yet."""
         self.dot = self._dot = _DOT[like.itemsize]
         self._axpy, self._scal = _AXPY[like.itemsize], _SCAL[like.itemsize]
+        self._unit, self._least = super().roundoff(like), super().tiny(like)
         self.lent: Vector | None = None  # None lets go of it: there is room for the next
         self._norm = math.nan
 
@@ -146,6 +148,18 @@ class CachingArrayOps(ArrayOps):
     def add(self, x: Vector, a: float, y: Vector) -> Vector:
         """x + a y, as a new vector."""
         return self._axpy(y, x.copy(), x.size, a)
+
+    def times(self, a: float, x: Vector) -> Vector:
+        """a x, as a new vector."""
+        return self._scal(a, x.copy())
+
+    def roundoff(self, x: Vector) -> float:
+        """Unit roundoff of the run's precision."""
+        return self._unit
+
+    def tiny(self, x: Vector) -> float:
+        """Smallest normal number of the run's precision."""
+        return self._least
 
     def scale(self, a: float, x: Vector) -> Vector:
         """a x, in x's storage unless that is the user's."""

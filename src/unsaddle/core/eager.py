@@ -21,7 +21,7 @@ def blas_of(name: str) -> dict[int, Callable[..., Any]]:
 
 
 GEMV = blas_of("gemv")
-AS_IT_IS = 0, 1, 0, 1  # of gemv: offsets and increments
+BY_ROWS = 0, 1, 0, 1, 1  # of gemv: offsets and increments, transposed
 
 
 class EagerOps:
@@ -29,7 +29,10 @@ class EagerOps:
 
     sqrt = staticmethod(math.sqrt)
     log = staticmethod(math.log)
-    maximum = staticmethod(max)
+
+    def maximum(self, a: T, b: T) -> T:
+        """The larger one; as a method, where the built-in takes four times as long to look up."""
+        return b if b > a else a  # type: ignore[operator]
 
     def switch(self, condition: bool, x: T, y: T) -> T:
         """The vector or record x where the condition holds, else y."""
@@ -50,8 +53,10 @@ class EagerOps:
 
     def product(self, a: float, square: Row, row: Row, b: float, plus: Row) -> Row:
         """a M row + b plus, in one call of BLAS, which has matrices by columns."""
-        gemv, by_rows = GEMV[row.itemsize], square.flags.c_contiguous
-        return gemv(a, square.T if by_rows else square, row, b, plus, *AS_IT_IS, by_rows)
+        gemv = GEMV[row.itemsize]
+        if square.flags.c_contiguous:
+            return gemv(a, square.T, row, b, plus, *BY_ROWS)
+        return gemv(a, square, row, b, plus)
 
     def set_lines(self, square: Row, i: int, row: Row | float, j: int, column: Row) -> Row:
         """The matrix with these numbers in row i, and then in column j; consumes it."""

@@ -24,6 +24,10 @@ class Evidence(NamedTuple):
     noise: Scalar = 0.0  # error of a gradient, as declared or measured; zero if it is rounding
     growth: Scalar = nan  # which certifies where it is as needed; NaN where nothing grows
 
+    def flat(self, ops: Ops, x: Vector) -> Scalar:
+        """Say whether no curvature was met at all."""
+        return self.largest <= TUNING.flat * ops.tiny(x)
+
 
 class Claim(NamedTuple):
     """What a search has shown: ``unsaddle.Certificate`` as numbers, or as arrays on JAX."""
@@ -55,8 +59,9 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     steep: float = 1e-3  # of l max(1, |x|), (0, 1): a longer gradient is of no stationary point
-    coarse: float = 0.1  # of the largest curvature, (0, 1): the certificate calls a gamma above it
-    # weak; where errors have forced it, it is less than anybody would ask for
+    weak: float = 0.1  # of the largest curvature, (0, 1): to rule out more than this says little;
+    # where errors have forced such a gamma, it is less than anybody would ask for
+    flat: float = 4.0  # least normal numbers, 2 to 1000: curvature of zero is counted as one or two
 
 
 TUNING = Tuning()
@@ -99,9 +104,14 @@ def coarser(ops: Ops, p: Parameters, s: State, found: Evidence) -> Scalar:
     resolution = found.resolution
     raised = resolution.curvature_tol > resolution.asked + 2 * ops.tiny(s.x)
     given = p.curvature_tol > 0
-    flat = found.largest <= 4 * ops.tiny(s.x)  # and gamma is above all that there is
-    weak = ops.where(flat, False, resolution.curvature_tol > TUNING.coarse * found.largest)
+    flat = found.flat(ops, s.x)  # and gamma is above all that there is
+    weak = ops.where(flat, False, is_weak(resolution.curvature_tol, found.largest))
     return raised & (given | weak)
+
+
+def is_weak(curvature_tol: Scalar, largest: Scalar) -> Scalar:
+    """Say whether a claim for this gamma says little of a Hessian that curves as much as this."""
+    return curvature_tol > TUNING.weak * largest
 
 
 def last_phase(ops: Ops, p: Parameters, s: State) -> Scalar:
@@ -116,9 +126,16 @@ def phase_told(ops: Ops, s: State, coarse: Scalar) -> Scalar:
     return ops.where(stalled, PhaseName.STALLED, ops.where(short, PhaseName.COARSER, s.phase))
 
 
-def read(ops: Ops, p: Parameters, s: State, gradients: Scalar, products: Scalar = 0) -> Claim:
+def read(
+    ops: Ops,
+    p: Parameters,
+    s: State,
+    gradients: Scalar,
+    products: Scalar = 0,
+    found: Evidence | None = None,  # the state's, where it is known already
+) -> Claim:
     """Say what a run in state s has shown of the curvature at x, and what its search took."""
-    found, tiny = evidence(ops, s), ops.tiny(s.x)
+    found, tiny = evidence(ops, s) if found is None else found, ops.tiny(s.x)
     resolution, gamma = found.resolution, found.resolution.curvature_tol
     inside = (s.phase > BEGIN) & (s.phase != PhaseName.LANDED)  # a jump has left what was searched
     reached = among(s.phase, DECIDED) | inside
@@ -138,7 +155,7 @@ def read(ops: Ops, p: Parameters, s: State, gradients: Scalar, products: Scalar 
         curvature=ops.where(searched, found.curvature, nan),
         direction=ops.times(ops.where(negative, 1 / length, 0.0), found.direction),
         gradients=gradients,
-        rigorous=resolution.error * resolution.needed <= gamma / 4,
+        rigorous=resolution.rigorous(gamma),
         raised=claimed > asked + 2 * tiny,
         coarser=certified & coarser(ops, p, s, found),
         radius=ops.where(searched, nan if p.products else resolution.radius, nan),
@@ -146,7 +163,7 @@ def read(ops: Ops, p: Parameters, s: State, gradients: Scalar, products: Scalar 
         noise=found.noise,
         phase=ops.where(searched | (s.phase >= BEGIN), s.phase, PhaseName.START),
         largest=found.largest,
-        flat=found.largest <= 4 * tiny,
+        flat=found.flat(ops, s.x),
         gradient_norm=ops.where(reached & (resolution.radius > 0), slope, nan),
         steep=searched & (slope > ops.maximum(bound, p.tolerance)),
         krylov=found.krylov,

@@ -26,8 +26,9 @@ def hold_interrupts_back(run: Any) -> Callable[[], None]:
             handler(number, frame)
 
     def restore() -> None:
-        if signal.getsignal(signal.SIGINT) is hold_back:
-            signal.signal(signal.SIGINT, handler)
+        last = signal.signal(signal.SIGINT, handler)
+        if last is not hold_back:  # the user's functions have set one of their own
+            signal.signal(signal.SIGINT, last)
         if run.interrupted:
             handler(signal.SIGINT, None)
 

@@ -14,8 +14,9 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
 
 1. It branches on scalars only, through ``ops.where`` and ``ops.switch``; never in Python on data.
 2. Vectors change only through ``ops`` (see :mod:`unsaddle.core.ops`), and a consumed one is not
-   read again. The gradient is lent until the next query: the one at the iterate may only be read,
-   any other may be consumed, unless its point becomes the iterate: the next phase is lent it too.
+   read again. The gradient is lent until the next query. A gradient at the iterate may only be
+   read. One at another point may be consumed, unless the update makes that point the iterate: then
+   the next phase is lent it as well.
 3. What was not asked for is the latest answer there is: a phase that needs a value at a point
    whose gradient was just computed is given both, and one that needs nothing is given both again.
    So a descent that reports because the gradient is small does so right after an answer at x.
@@ -63,16 +64,6 @@ from unsaddle.core.phases import (
 from unsaddle.core.records import new
 
 
-class Phase(NamedTuple):
-    """One query of the objective and what follows from the answer."""
-
-    at: Callable[[Ops, Any, Any], Vector]
-    needs: int
-    update: Callable[[Ops, Any, Any, Scalar, Vector], Any]
-    sample: int = EXACT
-    size: Callable[[Any], int] = lambda p: 1
-
-
 class State(NamedTuple):
     """All that a method knows. Immutable: an update returns the next one."""
 
@@ -93,23 +84,27 @@ class State(NamedTuple):
 
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
-        return new(State, (
-            phase, x, left, descent, self.escape, self.proof, self.tolerance, self.report,
-            self.stalled, self.proving, self.episode, self.seed, self.drawn,
-            self.noise,
-        ))  # fmt: skip
+        changed = phase, x, left, descent
+        return new(State, changed + self[4:])
 
     def searched(self, phase: Scalar, escape: Any) -> "State":
         """Give the state after a step of a search; faster than ``_replace``."""
-        return new(State, (
-            phase, self.x, self.left, self.descent, escape, self.proof, self.tolerance, self.report,
-            self.stalled, self.proving, self.episode, self.seed, self.drawn,
-            self.noise,
-        ))  # fmt: skip
+        changed = phase, self.x, self.left, self.descent, escape
+        return new(State, changed + self[5:])
 
 
 At = Callable[[Ops, Any, State], Vector]
 Update = Callable[[Ops, Any, State, Scalar, Vector], State]
+
+
+class Phase(NamedTuple):
+    """One query of the objective and what follows from the answer."""
+
+    at: At
+    needs: int
+    update: Update
+    sample: int = EXACT
+    size: Callable[[Any], int] = lambda p: 1
 
 
 class Parameters(NamedTuple):

@@ -30,7 +30,7 @@ class PhaseName(IntEnum):
     NEW_EPOCH = 11
     EXTRAPOLATED = 12
     EPOCH_MEAN = 13
-    HOLD_STILL = 14  # wrapped: the gradient of a batch at parameters that stay
+    STAY = 14  # wrapped: the gradient of a batch at parameters that stay
     OTHER_BATCH = 15
     ASK_ONCE = 16
     ASK_TWICE = 17

@@ -26,9 +26,3 @@ def fill(form: Any, leaf: Callable[[str, Any], Any], name: str = "") -> Any:
         paths = ((f"{name}.{field}".lstrip("."), getattr(form, field)) for field in form._fields)
         return type(form)(*(fill(part, leaf, path) for path, part in paths))
     return leaf(name, form)
-
-
-def each(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Give a record of the same form, whose leaves are changed; no leaf is a tuple."""
-    changed = [each(part, change) if isinstance(part, tuple) else change(part) for part in tree]
-    return new(type(tree), changed)

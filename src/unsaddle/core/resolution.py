@@ -47,6 +47,9 @@ class Tuning(NamedTuple):
     close: float = 2.0  # roundoffs of x, 2 to 1000: as close as x can tell
     visible: float = 16.0  # roundoffs of f, 4 to 256: the sums of a few terms err by less
     found: float = 0.5  # share of gamma, (0, 1): the share that the theorems of the papers find
+    errors: float = 4.0  # to a gamma, 4 and up: what curves by -gamma then measures as at most
+    # -3/4 gamma, and so is below -gamma/2 for sure
+    rounding: float = 4.0  # roundoffs, 1 to 16: gradients are good to a few units in the last place
     floor: float = 4.0  # noises, above 1: a gradient as short shows no direction to speak of
 
 
@@ -72,9 +75,13 @@ class Resolution(NamedTuple):
 
     def claiming(self, ops: Ops, curvature_tol: Scalar) -> "Resolution":
         """Give the same for another gamma."""
-        rigorous = self.error * self.needed <= curvature_tol / 4
-        rate = curvature_tol - self.error * ops.where(rigorous, self.needed, 1.0)
+        counted = ops.where(self.rigorous(curvature_tol), self.needed, 1.0)
+        rate = curvature_tol - self.error * counted
         return self._replace(curvature_tol=curvature_tol, rate=rate)
+
+    def rigorous(self, curvature_tol: Scalar) -> Scalar:
+        """Say whether no errors of this size could hide a curvature of -gamma."""
+        return self.error * self.needed <= curvature_tol / TUNING.errors
 
 
 NO_RESOLUTION = Resolution(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -95,6 +102,11 @@ def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:
     return TUNING.visible * ops.roundoff(x) * ops.maximum(abs(value), abs(other))
 
 
+def visible_curvature(error: Scalar) -> Scalar:
+    """The least curvature, of either sign, that is told from an error of this size."""
+    return TUNING.errors * error
+
+
 def resolve(
     ops: Ops,
     x: Vector,
@@ -112,15 +124,15 @@ def resolve(
     products: Scalar = False,  # whether H d is exact: nothing but rounding counts then
 ) -> Resolution:
     """Work out what a search around x, where the gradient is given, can resolve."""
-    off = ops.maximum(noise, _rounding(ops, x, gradient, radius, smoothness, unit))
+    off = ops.maximum(noise, rounding_of_gradient(ops, x, gradient, radius, smoothness, unit))
     of_product = _rounding_of_product(ops, x, gradient, radius, smoothness)
     off = ops.where(products, of_product, off)
     error = ops.where(products, 0.0, bending) + 2 * off / (sides * radius)
-    asked, curvature_tol = curvature_tol, ops.maximum(curvature_tol, 4 * error + ops.tiny(x))
+    asked, least = curvature_tol, visible_curvature(error) + ops.tiny(x)
     share = failure_probability * 6 / (pi * episode) ** 2
     needed = ops.sqrt(2 * ops.size(x) / pi) / share
     first = Resolution(radius, error, 0.0, 0.0, needed, asked, smoothness, off, sides)
-    return first.claiming(ops, curvature_tol)
+    return first.claiming(ops, ops.maximum(asked, least))
 
 
 def finest_resolution(
@@ -174,7 +186,7 @@ def finest_radius(
         The radius.
     """
     l, rho = settings.smoothness, settings.hessian_lipschitz  # noqa: E741
-    off = _rounding(ops, x, gradient, given, l, ops.maximum(ops.roundoff(x), unit))
+    off = rounding_of_gradient(ops, x, gradient, given, l, ops.maximum(ops.roundoff(x), unit))
     off = ops.maximum(off, settings.gradient_noise)
     least = ops.where(products, ops.norm(gradient) / l, 2 * ops.sqrt(off / rho))
     return ops.maximum(given, least)
@@ -186,18 +198,19 @@ def vacuous(ops: Ops, resolution: Resolution) -> Scalar:
     return (gamma > most) | (gamma == inf)
 
 
-def _rounding(
+def rounding_of_gradient(
     ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar, unit: Scalar
 ) -> Scalar:
     """e_g = 4 unit (|g| + l (|x| + r))."""
-    return 4 * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
+    return TUNING.rounding * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
 
 
 def _rounding_of_product(
     ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar
 ) -> Scalar:
     """e_g = 4 unit (|g| + l r), of g + H d."""
-    return 4 * ops.roundoff(x) * (ops.norm(gradient) + smoothness * radius)
+    size = ops.norm(gradient) + smoothness * radius
+    return TUNING.rounding * ops.roundoff(x) * size
 
 
 def radius_of_products(ops: Ops, x: Vector, gradient: Vector) -> Scalar:

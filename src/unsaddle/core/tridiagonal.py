@@ -39,7 +39,7 @@ def _finite(row: Row) -> bool:
 
 def gershgorin_bound(diagonal: Row, offdiagonal: Row, count: int) -> float:
     """max |b_{i-1}| + |a_i| + |b_i| over i <= count, in double precision; zero without rows."""
-    beside = np.abs(offdiagonal[:count], dtype=np.float64)
-    sums = np.abs(diagonal[:count], dtype=np.float64) + beside
-    sums[1:] += beside[:-1]
+    b = np.abs(offdiagonal[:count], dtype=np.float64)
+    sums = np.abs(diagonal[:count], dtype=np.float64) + b
+    sums[1:] += b[:-1]
     return float(sums.max(initial=0.0))

@@ -65,9 +65,9 @@ def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
 
 def step_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """v_{t+1} = (z_t - eta g(z_t)) - x_t, and the right-hand side of the NCE test."""
-    v, keep = s.descent.velocity, 1 - p.descent.friction
-    step = ops.axpy(-p.descent.step, gradient, ops.times(keep, v))
-    slope, gap = -keep * ops.dot(gradient, v), keep**2 * ops.dot(v, v)
+    v, momentum = s.descent.velocity, 1 - p.descent.friction
+    step = ops.axpy(-p.descent.step, gradient, ops.times(momentum, v))
+    slope, gap = -momentum * ops.dot(gradient, v), momentum**2 * ops.dot(v, v)
     phase = ops.where(s.tolerance < 0, NCE_TEST_VALUE, NCE_TEST)
     return s.descended(phase, s.x, s.left, Memory(v, step, value, slope, gap))
 
@@ -118,6 +118,11 @@ def _reach(ops: Ops, p: Parameters, s: State) -> Scalar:
     return p.descent.nce_length / ops.norm(s.descent.velocity)
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """At rest, and nothing compared yet."""
+    return Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0)
+
+
 agd = Part(
     {
         START: Phase(iterate, GRADIENT, start),
@@ -131,5 +136,5 @@ agd = Part(
         PhaseName.AGD_REPORT: Phase(iterate, NOTHING, report),
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.times(0.0, x), x, 0.0, 0.0, 0.0),
+    memory,
 )

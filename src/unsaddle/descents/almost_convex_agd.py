@@ -90,6 +90,11 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s.descended(phase, x, left, Memory(m.centre, anchor, y))
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """No stage yet."""
+    return Memory(ops.times(0.0, x), ops.times(0.0, x), ops.times(0.0, x))
+
+
 almost_convex_agd = Part(
     {
         START: REPORT,
@@ -97,5 +102,5 @@ almost_convex_agd = Part(
         ALMOST_CONVEX: Phase(iterate, GRADIENT, step),
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.times(0.0, x), ops.times(0.0, x), ops.times(0.0, x)),
+    memory,
 )

@@ -3,7 +3,7 @@
 ================  =========  ==================================================================
 phase             batch      the gradient at x
 ================  =========  ==================================================================
-``HOLD_STILL``    another    of a training that is stuck; it is kept, and no step is taken
+``STAY``          another    of a training that is stuck; it is kept, and no step is taken
 ``OTHER_BATCH``   another    has to differ from that one, or sigma was no noise; it is kept instead
 ``ASK_ONCE``      another    where nobody promises that a batch stays; it is kept
 ``ASK_TWICE``     the same   has to be the one that was kept, or the queries of a search would be
@@ -20,9 +20,9 @@ from unsaddle.core.phases import BEGIN, BOTH, GO, START, PhaseName
 from unsaddle.core.resolution import visible_change
 from unsaddle.descents.wrapped import rested
 
-HOLD_STILL, OTHER_BATCH = PhaseName.HOLD_STILL, PhaseName.OTHER_BATCH
+STAY, OTHER_BATCH = PhaseName.STAY, PhaseName.OTHER_BATCH
 ASK_ONCE, ASK_TWICE = PhaseName.ASK_ONCE, PhaseName.ASK_TWICE
-NEXT_BATCH = (START, GO, HOLD_STILL, OTHER_BATCH, ASK_ONCE)  # the phases that want another batch
+NEXT_BATCH = (START, GO, STAY, OTHER_BATCH, ASK_ONCE)  # the phases that want another batch
 
 
 class Tuning(NamedTuple):
@@ -35,7 +35,7 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
-def keep(phase: int) -> Update:
+def remember(phase: int) -> Update:
     """Give the update that keeps the gradient at x and its loss, and goes on to a phase."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -70,8 +70,8 @@ def same_again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
 
 
 BATCH_PHASES = {
-    HOLD_STILL: Phase(iterate, BOTH, keep(OTHER_BATCH)),
+    STAY: Phase(iterate, BOTH, remember(OTHER_BATCH)),
     OTHER_BATCH: Phase(iterate, BOTH, compare),
-    ASK_ONCE: Phase(iterate, BOTH, keep(ASK_TWICE)),
+    ASK_ONCE: Phase(iterate, BOTH, remember(ASK_TWICE)),
     ASK_TWICE: Phase(iterate, BOTH, same_again),
 }

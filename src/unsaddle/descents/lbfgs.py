@@ -25,7 +25,7 @@ from unsaddle.core.resolution import visible_change
 from unsaddle.descents.compact_form import PAIRS, direction, forget
 from unsaddle.descents.curvature_pairs import Memory, learn, memory, value_noise
 from unsaddle.descents.line_search import accepts, along, narrow, tried
-from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, doubtful, measure
+from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, may_be_noise, measure
 
 LINE_SEARCH, TAKE_STEP, NARROW = PhaseName.LINE_SEARCH, PhaseName.TAKE_STEP, PhaseName.NARROW
 GIVE_UP, UNBOUNDED = PhaseName.GIVE_UP, PhaseName.UNBOUNDED
@@ -35,7 +35,7 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     tries: int = 20  # of a line search, 5 to 60: as in L-BFGS-B
-    doubt: int = 9  # tries, below those: so many are rare where the gradient is exact
+    rare: int = 9  # tries, below those: so many are rare where the gradient is exact
     idle: int = 10  # steps, 1 to 100: so many in a row without a visible fall are no accident
 
 
@@ -62,11 +62,10 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> Memory:
     """Forget the pairs, and aim along -g: at length one, or 1/l if an l has been met."""
     d, tiny = s.descent, ops.tiny(gradient)
-    norm = ops.maximum(ops.norm(gradient), tiny)
+    norm, noise = ops.maximum(ops.norm(gradient), tiny), value_noise(ops, s.x, value)
     t = ops.where(d.curvature > 0, 1 / ops.maximum(d.curvature, tiny), 1 / norm)
     fell = d.value - value > visible_change(ops, s.x, value, value)
     idle = ops.where(fell & ((d.pairs.count > 0) | (d.value == inf)), 0, d.idle + 1)
-    noise = value_noise(ops, s.x, value)
     return d._replace(
         gradient=ops.copy(gradient),
         direction=ops.times(-1.0, gradient),
@@ -114,8 +113,8 @@ def take(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
 def onward(ops: Ops, p: Parameters, s: State, after: Memory, norm: Scalar) -> Scalar:
     """Go on from the new x, report after the last step, or see if there is more to gain."""
     stuck = (after.idle >= TUNING.idle) | (norm <= p.descent.gradient_noise)
-    doubts = ops.where(doubtful(ops, p, s, after.floor, norm), NOISE_FLOOR, GO)
-    further = ops.where(stuck, GIVE_UP, doubts)
+    goes_on = ops.where(may_be_noise(ops, p, s, after.floor, norm), NOISE_FLOOR, GO)
+    further = ops.where(stuck, GIVE_UP, goes_on)
     return ops.where(s.left <= 1, s.report, ops.where(norm <= s.tolerance, GO, further))
 
 
@@ -125,8 +124,8 @@ def again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     endless = (d.line.high.t == inf) & (value < d.line.low.value)
     anew = (d.pairs.count > 0) | (d.value - line.low.value > line.noise)
     ends = ops.where(endless, UNBOUNDED, ops.where(anew, START, GIVE_UP))
-    doubts = ops.where(line.tries == TUNING.doubt, NOISE_FLOOR, LINE_SEARCH)
-    onto = ops.where(line.tries >= TUNING.tries, ends, doubts)
+    goes_on = ops.where(line.tries == TUNING.rare, NOISE_FLOOR, LINE_SEARCH)
+    onto = ops.where(line.tries >= TUNING.tries, ends, goes_on)
     best = ops.where(onto == START, line.low.t, 0.0)
     floor = d.floor._replace(back=LINE_SEARCH, stiffest=ops.maximum(d.floor.stiffest, d.curvature))
     x = ops.axpy(best, d.direction, s.x)

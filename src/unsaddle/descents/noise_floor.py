@@ -54,7 +54,7 @@ def stepped(ops: Ops, floor: Floor, norm: Scalar, curvature: Scalar) -> Floor:
     return new(Floor, (lowest, since, floor.patience, GO, stiffest))
 
 
-def doubtful(ops: Ops, p: Parameters, s: State, floor: Floor, norm: Scalar) -> Scalar:
+def may_be_noise(ops: Ops, p: Parameters, s: State, floor: Floor, norm: Scalar) -> Scalar:
     """Say whether the gradient may be noise: it is not much longer, or has not fallen for long."""
     near = (norm <= TUNING.near * s.noise) & (p.tolerance < s.noise)
     return near | (floor.since >= floor.patience)

@@ -49,7 +49,7 @@ def downhill(ops: Ops, p: Parameters, s: State) -> Vector:
     return ops.add(s.x, -length / s.descent.progress.least, s.descent.gradient)
 
 
-def probe(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def measure(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """L = |g(x - h g/|g|) - g(x)|/h; where that is nothing, such that the step is endless."""
     d, bend = s.descent, ops.norm(ops.axpy(-1.0, s.descent.gradient, gradient))
     endless = d.progress.least / (2 * d.progress.far)
@@ -86,12 +86,17 @@ def onward(
     return ops.where(arrived, s.report, ops.where(short | progress.stuck, GIVE_UP, ahead))
 
 
+def ends(d: epoch.Memory, change: Scalar) -> Scalar:
+    """(k + 1)^5 M^2 S > L^2; a square written out overflows to inf, not to an error."""
+    most = d.smoothness * d.smoothness
+    return (d.epoch.k + 1.0) ** 5 * change * change * d.epoch.path > most
+
+
 def learn(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """M bounds rho from below; the epoch ends when (k + 1)^5 M^2 S > L^2."""
     d, th = s.descent, momentum(s.descent)
     change = ops.maximum(d.epoch.change, bound(ops, s, value, gradient))
-    most = d.smoothness * d.smoothness  # a square written out overflows to inf, not to an error
-    over = ((d.epoch.k + 1.0) ** 5 * change * change * d.epoch.path > most) | (value == inf)
+    over = ends(d, change) | (value == inf)
     arrived = (ops.norm(gradient) <= s.tolerance) & (value <= d.epoch.top + rounding(ops, s))
     after = epoch.averaged(ops, p, s, gradient, over)
     after = after._replace(
@@ -116,7 +121,7 @@ def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 parameter_free_agd = Part(
     {
         START: Phase(iterate, BOTH, start),
-        FIRST_SMOOTHNESS: Phase(downhill, GRADIENT, probe),
+        FIRST_SMOOTHNESS: Phase(downhill, GRADIENT, measure),
         NEW_EPOCH: Phase(iterate, NOTHING, epoch.renew),
         GO: Phase(epoch.trial, BOTH | TRIAL, advance),
         EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),

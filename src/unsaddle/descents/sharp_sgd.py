@@ -11,7 +11,7 @@ Differences from the source:
    left out if the samples themselves are noisy in every direction.
 2. A step takes the mean over ``batch`` samples, one in print.
 
-Noise is a function of (seed, t), through the number ``FIRST`` + t: those below are of searches, and
+Noise is a function of (seed, t), through the number ``first`` + t: those below are of searches, and
 that of a proof must be independent of x.
 """
 
@@ -23,7 +23,14 @@ from unsaddle.core.phases import GO, GRADIENT, NEW, START
 from unsaddle.descents.gd import no_momentum, not_measured
 from unsaddle.descents.sgd import batch
 
-FIRST = 1000  # more than there are searches in a proof
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    first: int = 1000  # number of a stream, above 100: more than there are searches in a proof
+
+
+TUNING = Tuning()
 
 
 class Memory(NamedTuple):
@@ -53,7 +60,7 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     k, spread = d.steps + 1, p.descent.noise / ops.size(s.x) ** 0.5
     here = ops.add(s.x, -1.0, d.centre)
     mean = ops.axpy(1 / k, here, ops.scale((k - 1) / k, d.mean))
-    move = ops.axpy(1.0, gradient, ops.scale(spread, ops.noise(s.x, s.seed, FIRST + t)))
+    move = ops.axpy(1.0, gradient, ops.scale(spread, ops.noise(s.x, s.seed, TUNING.first + t)))
     x = ops.axpy(-p.descent.step, move, s.x)
     left = ops.norm(ops.add(x, -1.0, d.centre)) > p.descent.ball
     over = ops.where(left, False, k >= p.descent.window)
@@ -63,10 +70,15 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     return s.descended(ops.where(over, s.report, GO), x, s.left, after)
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """The first ball, about the start."""
+    return Memory(ops.copy(x), ops.times(0.0, x))
+
+
 STEP = Phase(iterate, GRADIENT, step, NEW, batch)
 
 sharp_sgd = Part(
     {START: STEP, GO: STEP},
     Settings,
-    lambda ops, x, settings: Memory(ops.copy(x), ops.times(0.0, x)),
+    memory,
 )

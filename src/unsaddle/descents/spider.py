@@ -59,7 +59,7 @@ def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     return s._replace(phase=ops.where(anew, START, SPIDER_BEHIND))
 
 
-def keep(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def remember_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x^{k-1}; S_2)."""
     return s._replace(phase=SPIDER_HERE, descent=s.descent._replace(behind=ops.retain(gradient)))
 
@@ -96,13 +96,18 @@ def first_batch(p: Parameters) -> int:
     return p.descent.first_batch
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """No estimate yet."""
+    return Memory(ops.copy(x), ops.copy(x), ops.copy(x))
+
+
 spider = Part(
     {
         START: Phase(iterate, GRADIENT, draw, NEW, first_batch),
         GO: Phase(iterate, NOTHING, choose),
-        SPIDER_BEHIND: Phase(previous, GRADIENT, keep, NEW, batch),
+        SPIDER_BEHIND: Phase(previous, GRADIENT, remember_behind, NEW, batch),
         SPIDER_HERE: Phase(iterate, GRADIENT, correct, SAME, batch),
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.copy(x), ops.copy(x), ops.copy(x)),
+    memory,
 )

@@ -6,10 +6,9 @@ Its steps are its own. A search is due in two cases:
    2 eps in between. After a search that did not jump, the next one waits until |g| has been above
    2 eps: nothing else would be found at the same place.
 2. *The training is stuck on minibatches* (where ``block`` > 0): over a block of steps the mean
-   gradient was lost in its noise and the loss was flat (``plateau.py``), and it is noise: another
-   batch at the same parameters has another gradient (``batches.py``). After a search no block is
-   judged for a while: for twice as long as the last time, beginning with one block, or for as long
-   if the search has led to a jump.
+   gradient was lost in its noise and the loss was flat (``plateau.py``), and another batch at the
+   same parameters has another gradient (``batches.py``). A search is followed by a rest in which no
+   block is judged: one block at first, twice as long each time; after a jump, as long as it was.
 """
 
 from math import inf
@@ -26,10 +25,7 @@ from unsaddle.descents.plateau import Block
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    small: float = 1e-3  # |g|, above 0: the eps if none is given
     loud: float = 2.0  # of eps, above 1: a longer gradient belongs to another place
-    finest: float = 1e-3  # of the curvature met, (0, 1): the gamma if none is given: short searches
-    block: int = 5  # of patience, 2 to 50: a shorter one sees less, a longer one sees it later
 
 
 TUNING = Tuning()
@@ -74,17 +70,28 @@ def search_due(
     s, small = _small(ops, p, s, ops.norm(gradient))
     s, stuck = _stuck(ops, p, s, value, gradient) if p.descent.block else (s, False)
     left = s.left - 1
-    onward = ops.where(stuck, PhaseName.HOLD_STILL, ops.where(left <= 0, s.report, GO))
+    onward = ops.where(stuck, PhaseName.STAY, ops.where(left <= 0, s.report, GO))
     after = s._replace(left=left, phase=ops.where(small, begin, onward))
     return after, ops.where(small, False, True)
 
 
+def loud(p: Parameters) -> Scalar:
+    """Give the norm above which a gradient belongs to another place than a small one."""
+    return TUNING.loud * p.tolerance
+
+
+def waits(p: Parameters, s: State) -> Scalar:
+    """Say whether nothing but a gradient that is not loud can change the state."""
+    d, goes_on = s.descent, (s.phase == GO) & (s.left == inf)
+    return goes_on & d.armed & (d.steps == 0) & (p.descent.block == 0)
+
+
 def _small(ops: Ops, p: Parameters, s: State, norm: Scalar) -> tuple[State, Scalar]:
     """Count the steps at which |g| <= eps, anew where |g| > 2 eps, and say whether to search."""
-    d, loud = s.descent, norm > TUNING.loud * p.tolerance
+    d, unrest = s.descent, norm > loud(p)
     counted = d.steps + ops.where(norm <= p.tolerance, 1, 0)
-    steps = ops.where(loud, 0, counted)
-    armed = d.armed | loud
+    steps = ops.where(unrest, 0, counted)
+    armed = d.armed | unrest
     due = armed & (norm <= s.tolerance) & (steps >= p.descent.patience)
     return s._replace(descent=d._replace(steps=steps, armed=armed)), due
 

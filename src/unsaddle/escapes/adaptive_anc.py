@@ -17,7 +17,6 @@ Choices:
 ``adaptive_nc`` is the same without momentum, theta = 1: the search of Algorithm 1, adapted.
 """
 
-from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ from unsaddle.core.kernel import (
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, UNCERTIFIED
 from unsaddle.escapes import anc
-from unsaddle.escapes.adaptive_recursion import Memory, advance, memory, smoothness_met
+from unsaddle.escapes.adaptive_recursion import Memory, Scheme, advance, memory, smoothness_met
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.krylov import Settings
 from unsaddle.escapes.probe import (
@@ -43,8 +42,8 @@ from unsaddle.escapes.probe import (
     SEARCH_BEHIND,
     at_new_point,
     difference,
-    keep_behind,
     next_step,
+    remember_behind,
 )
 from unsaddle.escapes.probe_radius import FIRST_STEP, RADIUS_PHASES, first
 from unsaddle.escapes.recheck import DIP, RAISE, RECHECK_PHASES, SEARCH_ANEW, first_query
@@ -55,16 +54,10 @@ class Tuning(NamedTuple):
 
     least: int = 5  # steps, 0 to 50: that follow after enough curvature was found
     longest: float = 50.0  # of sqrt(l/gamma) log(growth), above 2: by theory a tenth suffices
+    beyond: float = 10.0  # of the growth that is needed, above 1: errors may take a decade of it
 
 
 TUNING = Tuning()
-
-
-class Scheme(NamedTuple):
-    """With momentum or without."""
-
-    friction: Callable[[Ops, Scalar], Scalar]  # theta, of gamma/l
-    steps: Callable[[Ops, Scalar], Scalar]  # that a decade of growth takes, of gamma/l
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -113,7 +106,7 @@ def searching(scheme: Scheme) -> Update:
 def onward(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
     """Recheck, jump, end undecided, or go on."""
     steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
-    decades = ops.log(10 * e.resolution.needed)
+    decades = ops.log(TUNING.beyond * e.resolution.needed)
     over = steps >= TUNING.longest * scheme.steps(ops, gamma / e.smoothness) * decades
     ripe = steps >= e.found + ops.maximum(TUNING.least, e.found / 2)
     goes_on = next_step(ops, e.resolution)
@@ -130,7 +123,7 @@ def _part(scheme: Scheme) -> Part:
             **RADIUS_PHASES,
             FIRST_STEP: Phase(iterate, NOTHING, search),
             SEARCH: Phase(along(1.0), GRADIENT | PROBE, search),
-            SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, keep_behind(SEARCH)),
+            SEARCH_BEHIND: Phase(along(-1.0), GRADIENT, remember_behind(SEARCH)),
             **RECHECK_PHASES,
             SEARCH_ANEW: Phase(iterate, NOTHING, begin_anew),
             RAISE: Phase(iterate, NOTHING, begin_anew),
@@ -142,7 +135,4 @@ def _part(scheme: Scheme) -> Part:
     )
 
 
-adaptive_anc = _part(
-    Scheme(lambda ops, ratio: ops.sqrt(ratio) / 2, lambda ops, ratio: 1 / ops.sqrt(ratio))
-)
-adaptive_nc = _part(Scheme(lambda ops, ratio: 1.0, lambda ops, ratio: 1 / ratio))
+adaptive_anc, adaptive_nc = _part(Scheme(momentum=True)), _part(Scheme(momentum=False))

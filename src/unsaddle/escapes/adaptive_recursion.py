@@ -22,6 +22,20 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
+class Scheme(NamedTuple):
+    """With momentum or without."""
+
+    momentum: bool
+
+    def friction(self, ops: Ops, ratio: Scalar) -> Scalar:
+        """theta, where gamma is this share of l."""
+        return ops.sqrt(ratio) / 2 if self.momentum else 1.0
+
+    def steps(self, ops: Ops, ratio: Scalar) -> Scalar:
+        """How many steps a decade of growth takes then."""
+        return 1 / ops.sqrt(ratio) if self.momentum else 1 / ratio
+
+
 class Memory(NamedTuple):
     """The search at x~."""
 

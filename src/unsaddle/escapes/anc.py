@@ -75,7 +75,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s.searched(SEARCH, first)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
     """z_t."""
     return ops.add(s.x, 1.0, s.escape.ahead)
 
@@ -97,19 +97,19 @@ def step(
 ) -> tuple[Memory, Scalar]:
     """x_{t+1} = z_t - eta (g(z_t) - zeta), z_{t+1} = x_{t+1} + (1 - theta)(x_{t+1} - x_t)."""
     zeta, direction, ahead, extent, steps, growth, behind, lowest, resolution, jump = e
-    radius, keep = resolution.radius, 1 - p.escape.search_friction
+    radius, momentum = resolution.radius, 1 - p.escape.search_friction
     granted = resolution.error * (radius / extent - 1)
     curvature = ops.dot(ahead, bend) / extent**2 + granted
     found = resolution.shows(curvature, p.escape.enough)
     eta = ops.where(found, 0.0, p.escape.search_step)  # no step is taken from what was found
     x = ops.axpy(-eta, bend, ahead)
-    z = ops.axpy(1 + keep, x, ops.scale(-keep, direction))
+    z = ops.axpy(1 + momentum, x, ops.scale(-momentum, direction))
     length = ops.norm(z) + ops.tiny(z)
     before, behind = (
         behind * extent / length,
         (1 + eta * resolution.rate) * growth * extent / length,
     )
-    growth = behind + keep * (behind - before)
+    growth = behind + momentum * (behind - before)
     lowest = ops.where(curvature < lowest, curvature, lowest)
     x, z = ops.scale(radius / length, x), ops.scale(radius / length, z)
     return Memory(zeta, x, z, radius, steps + 1, growth, behind, lowest, resolution, jump), found
@@ -123,7 +123,7 @@ def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
 anc = Part(
     {
         BEGIN: Phase(iterate, NOTHING, begin),
-        SEARCH: Phase(probe, GRADIENT | PROBE, search),
+        SEARCH: Phase(ahead, GRADIENT | PROBE, search),
         **PHASES,
     },
     Settings,

@@ -11,7 +11,7 @@ s < 5 lambda/(6 rho) passes the second, so whatever the first s was, f falls by 
 Decreases that are no visible change of f are not accepted, and no s is longer than ``max_step``.
 The first s is 2 lambda/rho, where rho is what the descent has met; that may be much more than along
 e, and s so short that its gain could not be seen. It is then as long as is needed to see it, but no
-longer than max(1, |x|).
+longer than max(sqrt(n), |x|): one for each variable.
 Where sixty doublings find no end of it, f has no minimum that way.
 """
 
@@ -59,20 +59,21 @@ NO_BACKTRACKING = Backtracking(0.0, inf, 0.0, 0.0, False, 0)
 def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Begin downhill with s = 2 lambda/rho, where rho is what the descent has met."""
     e, size = s.escape, ops.maximum(ops.norm(s.x), 1.0)
+    most = ops.maximum(size, ops.size(s.x) ** 0.5)
     _, rho = s.descent.constants_met()
     known = rho * size > -TUNING.little_change * e.curvature
     length = ops.where(known, -2 * e.curvature / ops.maximum(rho, ops.tiny(s.x)), size)
     visible = TUNING.gain * visible_change(ops, s.x, value, value)
     seen = ops.sqrt(visible / ops.maximum(-e.curvature, ops.tiny(s.x)))
-    length = ops.maximum(length, ops.where(seen < size, seen, size))
+    length = ops.maximum(length, ops.where(seen < most, seen, most))
     length = ops.where(length < p.escape.max_step, length, p.escape.max_step)
     uphill = ops.dot(e.gradient, e.direction) > 0
     first = NO_BACKTRACKING._replace(value=value, reach=ops.where(uphill, -length, length))
-    return s._replace(escape=e._replace(jump=first), phase=JUMP)
+    return s.searched(JUMP, e._replace(jump=first))
 
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Turn, halve, double or land."""
+    """Turn, halve, double or land; where s was s'/2 before, lambda s'^2/16 = lambda s^2/4 more."""
     e, j = s.escape, s.escape.jump
     square = -e.curvature * j.reach * j.reach  # lambda s^2
     visible = visible_change(ops, s.x, j.value, j.value)

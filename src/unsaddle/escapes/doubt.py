@@ -4,10 +4,10 @@
    from the same v_1. So it does where a jump does not pay, if v_1 was probed over r only.
 2. If noise is known of, radius and sides are chosen anew, in ``noisy_radius.py``: along the last
    v_k, which shows more than a random direction of what f does where it is stiff.
-3. From then on, at the same point, gamma is raised to four times the error. The event on which the
-   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) is read off the same T:
-   the search goes on as it is, and costs no gradient more; but where ``lowest.py`` has put another
-   T in its place, it begins anew.
+3. From then on gamma at this point is raised to four times the error. The event on which the
+   certificate rests, <u, xi>^2 <= 1/K, is one for all gamma, and K(-gamma) can be read off the T
+   that there is. So the search goes on, and no gradient is spent twice. There is one exception:
+   where ``lowest.py`` has replaced T, the search begins anew.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ from math import inf, sqrt
 from unsaddle.core.kernel import Parameters, State, Update, on_sphere
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
-from unsaddle.core.resolution import vacuous
+from unsaddle.core.resolution import TUNING as RESOLUTION
+from unsaddle.core.resolution import vacuous, visible_curvature
 from unsaddle.escapes.basis import place
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.noise_level import CLOSE_BY
@@ -51,8 +52,9 @@ def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         e, (vectors, diagonal, offdiagonal) = s.escape, s.escape.basis
-        floor = ops.maximum(e.probe.error_floor, 4 * e.recurrence.off_tridiagonal)
-        error = ops.maximum(e.resolution.error, floor / 4)
+        seen = visible_curvature(e.recurrence.off_tridiagonal)
+        floor = ops.maximum(e.probe.error_floor, seen)
+        error = ops.maximum(e.resolution.error, floor / RESOLUTION.errors)
         gamma = ops.maximum(e.resolution.curvature_tol, floor)
         resolution = e.resolution._replace(error=error).claiming(ops, gamma)
         row, share, tiny = e.recurrence, p.escape.enough, ops.tiny(s.x)

@@ -48,7 +48,7 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
         reach=ops.where(slope >= 0, -length, length),
         unsure=abs(slope) * length <= p.escape.decrease,
     )
-    return s._replace(escape=e._replace(jump=jump), phase=JUMP)
+    return s.searched(JUMP, e._replace(jump=jump))
 
 
 def landing(ops: Ops, p: Parameters, s: State) -> Vector:

@@ -7,9 +7,19 @@ from unsaddle.core.evidence import Evidence
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution
 from unsaddle.escapes.backtracking_jump import NO_BACKTRACKING, Backtracking
-from unsaddle.escapes.basis import TUNING, Basis, blank
+from unsaddle.escapes.basis import TUNING as BASIS
+from unsaddle.escapes.basis import Basis, blank
 from unsaddle.escapes.probe import Probe
 from unsaddle.escapes.recurrence import Recurrence
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    coarsest: float = 1e-2  # of l, (finest, 0.1): a gamma that is chosen is not to be weak
+
+
+TUNING = Tuning()
 
 
 class Settings(NamedTuple):
@@ -25,8 +35,8 @@ class Settings(NamedTuple):
     probe_radius: float = 0.0  # r, or zero where it is to be chosen
     max_step: float = inf  # length of the longest jump, and of the longest r that is tried
     unit: float = 0.0  # relative error of a gradient, where it is above the roundoff
-    coarsest: float = 1e-2  # share of l above which gamma is not chosen
-    vectors: int = TUNING.vectors  # that are kept of the basis
+    coarsest: float = TUNING.coarsest  # share of l above which gamma is not chosen
+    vectors: int = BASIS.vectors  # that are kept of the basis
 
 
 class Memory(NamedTuple):
@@ -83,7 +93,7 @@ class Memory(NamedTuple):
 
 def memory(ops: Ops, x: Vector, settings: Settings | None) -> Memory:
     """Nothing known yet, and room for the basis; as a form to be filled there are no settings."""
-    vectors = TUNING.vectors if settings is None else settings.vectors
+    vectors = BASIS.vectors if settings is None else settings.vectors
     nothing = ops.get_vector(ops.vectors(x, 1), 0)  # takes no memory before it is written
     return Memory(
         gradient=nothing,

@@ -12,8 +12,7 @@ certificate from the same gradients can be better, and on an invariant subspace 
 
 Choices, beside those of ``probe_radius.py``:
 
-1. After -``enough`` gamma is found the search goes on for half as many steps again: the jump
-   gains with the cube of the curvature.
+1. After -``enough`` gamma is found the search goes on for half as many steps again.
 2. Where the claim could be made, but there is curvature below zero that can be told from error, a
    jump is tried first: the claim is made if it does not pay.
 3. V'HV of an exact H is tridiagonal and symmetric. Whatever else is found there is error, and four
@@ -25,6 +24,7 @@ Choices, beside those of ``probe_radius.py``:
 """
 
 from math import inf
+from typing import NamedTuple
 
 from unsaddle.core.kernel import (
     Parameters,
@@ -38,6 +38,7 @@ from unsaddle.core.kernel import (
 )
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GRADIENT, NOTHING, PROBE, PROVE, PhaseName
+from unsaddle.core.resolution import visible_curvature
 from unsaddle.escapes.backtracking_jump import JUMP_BEGIN, PHASES
 from unsaddle.escapes.basis import error_of, extended, full, keeps_all, orthogonal
 from unsaddle.escapes.doubt import DOUBT, RAISE, doubt, raising
@@ -49,6 +50,15 @@ from unsaddle.escapes.recheck import DIP, RECHECK_PHASES, SEARCH_ANEW
 from unsaddle.escapes.recurrence import Recurrence, carry_on
 
 UNRESOLVED = PhaseName.UNRESOLVED
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    further: float = 0.5  # of the steps that found enough, above 0: the jump gains with the cube
+
+
+TUNING = Tuning()
 
 
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -70,7 +80,7 @@ def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
         curvature=inf,
         resolution=resolution,
     )
-    return s._replace(escape=search, phase=onward)
+    return s.searched(onward, search)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -92,12 +102,8 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     """On to a claim, to a jump, to another radius or gamma, or on as before."""
     n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
     grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
-    clear = 4 * row.off_tridiagonal <= e.resolution.curvature_tol
-    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
-    ripe = (2 * e.steps >= 3 * e.found) | ops.where(missing, False, full(ops, e))
-    lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
-    claims = ops.where(clear, lowest, doubts)
-    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
+    clear, claims, found = trusted(ops, e)
+    ripe = (e.steps >= (1 + TUNING.further) * e.found) | ops.where(missing, False, full(ops, e))
     over = e.steps >= len(e.basis.diagonal)
     undecided = ops.where(over, PROVE, next_step(ops, e.resolution))
     measured = (e.probe.noise > 0) | e.probe.unpaired
@@ -106,6 +112,16 @@ def onward(ops: Ops, s: State, e: Memory) -> Scalar:
     onto = ops.where(missing & grown, claims, onto)
     onto = ops.where(row.refining > 0, refined(ops, e), onto)
     return ops.where(row.beta < inf, onto, UNRESOLVED)  # differences that overflow show nothing
+
+
+def trusted(ops: Ops, e: Memory) -> tuple[Scalar, Scalar, Scalar]:
+    """Say whether T is clear of errors, and where a claim and curvature that was found lead."""
+    row = e.recurrence
+    clear = visible_curvature(row.off_tridiagonal) <= e.resolution.curvature_tol
+    doubts = ops.where(e.probe.doubted, RAISE, DOUBT)
+    lowest = ops.where(e.steps < ops.places(e.basis.vectors), RITZ_VECTOR, REFINE)
+    found = ops.where(clear | (row.dip < 0), lowest, doubts)  # else it may be error
+    return clear, ops.where(clear, lowest, doubts), found
 
 
 lanczos = Part(

@@ -5,15 +5,15 @@ Where not all of the basis is kept, one vector more is carried along, in the pla
 
     p_k = v_k - (beta_k/pivot_{k-1}) p_{k-1},
 
-where the pivots are those of T + a I, a = (enough gamma) + e. It is sum_j q_j(-a) v_j up to its
-length: of all p(H) xi the one that is shortest for what it is at -a, so that it lies among the
-lowest eigenvectors. As p_k'(H + a I)p_k = pivot_k, its curvature is below -a as soon as
-a pivot is not positive. So
+where the pivots are those of T + a I, a = (enough gamma) + e. Up to its length p_k is
+sum_j q_j(-a) v_j. Among all p(H) xi with the same p(-a) it is the shortest, so it is rich in the
+lowest eigenvectors. As p_k'(H + a I)p_k = pivot_k, its curvature is below -a as soon as a pivot is
+not positive. So
 
-1. a claim is checked along p_k, at no gradient for the direction; and
-2. where curvature was found, or is below zero beyond its error, Lanczos begins again from p_k, and
-   from its lowest Ritz vector whenever its room is full, until it has taken half as many steps as
-   the search before. Nothing is claimed from its T: v_1 is not random there.
+1. A claim is checked along p_k, at no gradient for the direction.
+2. Where curvature is found, or is visible, Lanczos begins again from p_k. Whenever its room is full
+   it begins once more, from its lowest Ritz vector. It ends after half as many steps as the search
+   before. Nothing is claimed from its T: v_1 is not random there.
 """
 
 from math import inf
@@ -25,7 +25,7 @@ from unsaddle.escapes.backtracking_jump import JUMP_BEGIN
 from unsaddle.escapes.basis import full
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.probe import next_step
-from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, can_look_close, first_query
+from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, can_query_close, first_query
 from unsaddle.escapes.recurrence import Recurrence
 
 REFINE, RITZ_VECTOR = PhaseName.REFINE, PhaseName.RITZ_VECTOR
@@ -38,12 +38,12 @@ def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     v = ops.combine(vectors, e.steps, weights)
     u, rest = ops.scale(1 / ops.norm(v), v), ops.get_scalar(weights, e.steps - 1)
     bend = ops.axpy(e.recurrence.beta * rest, e.direction, ops.times(curvature, u))
-    stage, again = ops.where(can_look_close(e), LOWEST_CLOSE, LOWEST), left(ops, e) > 0
+    stage, again = ops.where(can_query_close(e), LOWEST_CLOSE, LOWEST), left(ops, e) > 0
     probe = e.probe._replace(kept=ops.switch(again, u, bend), stage=stage)
     found = e._replace(direction=u, curvature=curvature, probe=probe)
     jumps = ops.where(curvature < 0, JUMP_BEGIN, PROVE)  # above zero it was an error of T
     onto = ops.where(e.found < inf, jumps, first_query(ops, p, found))
-    return s._replace(escape=found, phase=ops.where(again, REFINE, onto))
+    return s.searched(ops.where(again, REFINE, onto), found)
 
 
 def left(ops: Ops, e: Memory) -> Scalar:

@@ -76,17 +76,17 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
         ahead=u,
         resolution=resolution,
     )
-    return s._replace(escape=search, phase=SEARCH)
+    return s.searched(SEARCH, search)
 
 
-def probe(ops: Ops, p: Parameters, s: State) -> Vector:
+def ahead(ops: Ops, p: Parameters, s: State) -> Vector:
     """x~ + u_k."""
     return ops.add(s.x, 1.0, s.escape.ahead)
 
 
 def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember the u_k of lowest fh(u_k) = <u_k, grad fh(u_k)>/2 with |u_k| <= U."""
-    e = s.escape
+    e = s.escape._replace(value=value)
     slope = ops.dot(gradient, ops.add(e.behind, -1.0, e.ahead))
     bend = ops.axpy(-1.0, e.gradient, gradient)
     square, fall = ops.dot(e.ahead, e.ahead), ops.dot(e.ahead, bend) / 2
@@ -95,7 +95,6 @@ def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector)
     found = e._replace(
         direction=ops.switch(lower, ops.copy(e.ahead), e.direction),
         bend=ops.copy(bend),
-        value=value,
         slope=slope,
         lowest=ops.where(lower, fall, e.lowest),
         curvature=ops.where(lower & (curvature < e.curvature), curvature, e.curvature),
@@ -127,4 +126,4 @@ def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
 
 
 PHASES_ALIKE = {BEGIN: Phase(iterate, NOTHING, begin), **PHASES}
-neon = Part({**PHASES_ALIKE, SEARCH: Phase(probe, GRADIENT, search)}, Settings, memory)
+neon = Part({**PHASES_ALIKE, SEARCH: Phase(ahead, GRADIENT, search)}, Settings, memory)

@@ -90,6 +90,11 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     return s.searched(ops.where(far, TEST_CENTRE, onward), after)
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """Nothing searched yet."""
+    return Memory(ops.times(0.0, x), ops.times(0.0, x))
+
+
 neon2_online = Part(
     {
         BEGIN: Phase(iterate, NOTHING, first_search(begin_anew)),
@@ -99,5 +104,5 @@ neon2_online = Part(
         **PHASES,
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.times(0.0, x), ops.times(0.0, x)),
+    memory,
 )

@@ -15,7 +15,7 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GRADIENT, NOTHING, VALUE, PhaseName
 from unsaddle.core.resolution import visible_change
 from unsaddle.escapes.jump import JUMP_BEGIN
-from unsaddle.escapes.neon import PHASES_ALIKE, SEARCH, Settings, memory, probe, remember, step
+from unsaddle.escapes.neon import PHASES_ALIKE, SEARCH, Settings, ahead, memory, remember, step
 
 CONVEXITY_TEST, CONVEXITY_CHECK = PhaseName.CONVEXITY_TEST, PhaseName.CONVEXITY_CHECK
 NEON_STEP = PhaseName.NEON_STEP
@@ -58,7 +58,7 @@ def check_convexity(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: 
         direction=ops.switch(found, gap, e.direction),
         curvature=ops.where(found & (curvature < e.curvature), curvature, e.curvature),
     )
-    return s._replace(escape=kept, phase=ops.where(found, JUMP_BEGIN, NEON_STEP))
+    return s.searched(ops.where(found, JUMP_BEGIN, NEON_STEP), kept)
 
 
 def go_on(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -69,7 +69,7 @@ def go_on(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 neon_plus = Part(
     {
         **PHASES_ALIKE,
-        SEARCH: Phase(probe, BOTH, query_ahead),
+        SEARCH: Phase(ahead, BOTH, query_ahead),
         CONVEXITY_TEST: Phase(trail, VALUE, test_convexity),
         CONVEXITY_CHECK: Phase(along_gap, GRADIENT, check_convexity),
         NEON_STEP: Phase(iterate, NOTHING, go_on),

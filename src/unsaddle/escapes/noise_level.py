@@ -12,10 +12,13 @@ the first             a few roundoffs     s = |.|/sqrt(2), whatever f does over 
 the fourth            r/2, longer r       s = |.|/sqrt(70), in ``best_difference.py``
 ====================  ==================  =================================================
 
-What is seen over r is noise if a good part of it is seen over a few roundoffs of x as well. Else f
-bends, and r is shortened; unless the gradient is the same over a shorter r, as one that is rounded,
-or its error is in proportion to r, as it may be about a zero of the gradient: the same over two
-more r, or over one that is so short that no function bends.
+If a good part of the error over r is also seen over a few roundoffs of x, it is noise. Otherwise f
+bends, and r is shortened. Four cases count as noise all the same:
+
+* r is given, and cannot be shortened;
+* r was lengthened just now, as over a shorter one the gradient was the same: it is rounded;
+* the error was alike over two shorter r: it is in proportion to r, as about a zero of the gradient;
+* r is so short that no function bends over it.
 """
 
 from math import inf, sqrt
@@ -79,7 +82,8 @@ def measure_noise(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Ve
     factor = ops.where(fixed, 1.0, ops.where(noisy, RADIUS.emerge, shorter))
     noise = ops.maximum(close, ops.where(rounded, probe.held, 0.0))
     noise = ops.where(noisy, noise, probe.noise)
-    known = probe._replace(noise=noise, radius_factor=factor)
+    stage = ops.where(noisy, 0, probe.stage)
+    known = probe._replace(noise=noise, radius_factor=factor, stage=stage)
     error = ops.where(noisy, inf, e.resolution.error)
     resolution = e.resolution._replace(radius=factor * e.resolution.radius, error=error)
     after = e._replace(probe=known, resolution=resolution)

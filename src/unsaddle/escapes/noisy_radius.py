@@ -12,7 +12,7 @@ x~ +- r v_1 and x~ +- (r/2) v_1 for each r:
 
 What is chosen holds for the rest of the run. As the error is measured, r does not depend on where
 the origin is, but for the range in which it is sought: from about sqrt(roundoff) max(|x|, 1) up to
-max(|x|, 1), or to ``max_step``.
+.85 max(|x|, 1), or to ``max_step``. The last r is exactly that, where nothing bends before.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from unsaddle.escapes.best_difference import (
     hides,
     measured,
 )
-from unsaddle.escapes.probe import Probe, next_step
+from unsaddle.escapes.probe import Probe, next_step, reach
 
 NOISY_AHEAD, NOISY_BEHIND = PhaseName.NOISY_AHEAD, PhaseName.NOISY_BEHIND
 HALF_AHEAD, HALF_BEHIND = PhaseName.NOISY_HALF_AHEAD, PhaseName.NOISY_HALF_BEHIND
@@ -40,7 +40,8 @@ UNRESOLVED = PhaseName.UNRESOLVED
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    widest: float = 1.0  # of max(|x|, 1), above 0: no noise that is worth it lets r become longer
+    widest: float = 0.85  # of max(|x|, 1), above 0: none longer is worth it; 1 may be f's period
+    gains: float = 1.5  # of r, above 1: the last r ends at ``widest`` if it is longer by this
     emerge: float = 16.0  # per attempt, above 1: r until curvature stands out; few gradients
     clear: float = 32.0  # noises, above 4: a change of the gradient that shows curvature to 3 %
     longer: float = 4.0  # per attempt, above 1: r while the error falls; within 2 of the best
@@ -51,21 +52,27 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
-def fits(ops: Ops, p: Parameters, x: Vector, radius: Scalar, widest: float) -> Scalar:
-    """Say whether a radius may be tried."""
-    free = (p.escape.probe_radius == 0) & (radius <= p.escape.max_step)
-    return (radius <= widest * ops.maximum(ops.norm(x), 1.0)) & free
+def last_radius(
+    ops: Ops, p: Parameters, x: Vector, radius: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """The longest r that may be tried, whether it gains, and what r/2 has to gain over this r."""
+    longest = reach(ops, p, x, TUNING.widest)
+    gains = longest >= TUNING.gains * radius
+    pays = ops.where(gains, 1 / TUNING.level, 1.0)  # of the error over r
+    return longest, gains, ops.where(longest > 0, pays, 0.0)
 
 
 def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Keep g(x~ + r v_1) if it stands out from the noise; else lengthen r."""
-    e, r = s.escape, s.escape.resolution.radius
+    """Keep g(x~ + r v_1) if it stands out from noise, or the error asks for r; else lengthen r."""
+    e, r, longest = s.escape, s.escape.resolution.radius, reach(ops, p, s.x, TUNING.widest)
     change = ops.norm(ops.add(gradient, -1.0, e.gradient))
-    shown = change >= TUNING.clear * e.probe.noise
-    further = ops.where(shown, False, fits(ops, p, s.x, TUNING.emerge * r, TUNING.widest))
     hopeless = change < 2 * e.probe.noise
+    fits, last = TUNING.emerge * r <= longest, hopeless & (longest >= TUNING.gains * r)
+    emerges = (change >= TUNING.clear * e.probe.noise) | (e.probe.stage > 0)
+    further = ops.where(emerges, False, fits | last)
     onward = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
-    resolution = e.resolution._replace(radius=ops.where(further, TUNING.emerge * r, r))
+    longer = ops.where(fits, TUNING.emerge * r, longest)
+    resolution = e.resolution._replace(radius=ops.where(further, longer, r))
     known = e._replace(resolution=resolution, probe=e.probe._replace(kept=ops.copy(gradient)))
     return s.searched(ops.where(further, NOISY_AHEAD, onward), known)
 
@@ -76,7 +83,8 @@ def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     even = ops.add(ops.add(e.probe.kept, 1.0, gradient), -2.0, e.gradient)
     over_r = ops.times(1 / (2 * r), ops.add(e.probe.kept, -1.0, gradient))
     probe = e.probe._replace(kept=over_r, behind=even, held=ops.norm(even) / (2 * r))
-    resolution = e.resolution._replace(smoothness=ops.norm(over_r))
+    met = ops.where(e.steps > 0, e.resolution.smoothness, 0.0)  # v_k may be flat
+    resolution = e.resolution._replace(smoothness=ops.maximum(ops.norm(over_r), met))
     return s.searched(HALF_AHEAD, e._replace(probe=probe, resolution=resolution))
 
 
@@ -91,18 +99,18 @@ def half_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
 def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep the better difference; try another radius, or be content."""
     e, wide = s.escape, measured(ops, p, s.escape, gradient)
-    best, error = better(ops, e.probe, e.resolution.error, wide)
+    longest, longer, half_pays = last_radius(ops, p, s.x, wide.radius)
+    best, error = better(ops, e.probe, e.resolution.error, wide, half_pays)
     radius, again = next_radius(ops, e, wide, best, error)
-    fit = fits(ops, p, s.x, radius, TUNING.widest)
-    shorter = best.radius / TUNING.longer
-    radius = ops.where(fit, radius, shorter)
-    again = again & (fit | (e.probe.stage == 0)) & (p.escape.probe_radius == 0)
-    radius = ops.where(again, radius, best.radius)
+    fits, least = radius <= longest, best.radius / TUNING.longer
+    again = again & (fits | longer | (e.probe.stage == 0)) & (longest > 0)
+    other = ops.where(fits, radius, ops.where(longer, longest, least))
+    radius = ops.where(again, other, best.radius)
     factor = ops.where(radius < wide.radius, 1 / TUNING.longer, TUNING.longer)
     probe = best._replace(behind=e.gradient, radius_factor=factor, stage=e.probe.stage + 1)
     seen = e.resolution._replace(radius=radius, error=error, asked=wide.gamma)
-    onward = ops.where(again, NOISY_AHEAD, NOISY_CHOICE)
-    return s.searched(onward, e._replace(probe=probe, resolution=seen))
+    after = e._replace(probe=probe, resolution=seen)
+    return s.searched(ops.where(again, NOISY_AHEAD, NOISY_CHOICE), after)
 
 
 def next_radius(

@@ -50,6 +50,12 @@ def known_noise(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
     return ops.where(p.products, 0.0, known)
 
 
+def reach(ops: Ops, p: Parameters, x: Vector, widest: float) -> Scalar:
+    """The longest r that may be tried; zero where r is given."""
+    far, most = widest * ops.maximum(ops.norm(x), 1.0), p.escape.max_step
+    return ops.where(p.escape.probe_radius > 0, 0.0, ops.where(far < most, far, most))
+
+
 def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vector:
     """H v by a difference over share r; consumes the gradient at x~ + share r v."""
     resolution = e.resolution
@@ -57,12 +63,19 @@ def difference(ops: Ops, e: Any, gradient: Vector, share: Scalar = 1.0) -> Vecto
     return ops.scale(1 / span, ops.axpy(-1.0, e.probe.behind, gradient))
 
 
+def choose_scalars(ops: Ops, condition: Scalar, one: Probe, other: Probe) -> Probe:
+    """Give one or the other, which have the same vectors."""
+    fields = ("radius", "bending", "sides", "error_floor", "held")
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in fields)
+    return one._replace(**{name: ops.where(condition, a, b) for name, a, b in pairs})
+
+
 def next_step(ops: Ops, resolution: Resolution) -> Scalar:
     """The phase in which the next step of a search begins."""
     return ops.where(resolution.sides > 1, SEARCH_BEHIND, SEARCH)
 
 
-def keep_behind(onward: PhaseName) -> Update:
+def remember_behind(onward: PhaseName) -> Update:
     """Give the update that keeps the gradient of a query behind x~."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -72,4 +85,4 @@ def keep_behind(onward: PhaseName) -> Update:
     return update
 
 
-LOOK_BEHIND = Phase(probing(-1.0), GRADIENT, keep_behind(SEARCH))
+QUERY_BEHIND = Phase(probing(-1.0), GRADIENT, remember_behind(SEARCH))

@@ -12,6 +12,7 @@ bending hides gamma                                   r is shortened, to a quart
                                                       is curvature beside the bending, at once to
                                                       where bending should no longer hide gamma
 the same, but the r before was better, and will do    the search begins with the r before
+rounding hides the gamma that is given                ``noisy_radius.py`` chooses r and the sides
 it hides gamma, and a shorter r made it worse, or     ``noise_level.py`` finds out if it is noise,
 the gradient changes over r/2 as much as over r       at one gradient more
 both differences are exactly zero                     r is lengthened by four, until something is
@@ -29,7 +30,7 @@ Where products are exact there is nothing to choose: one of them tells l, and th
 """
 
 from math import inf, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from unsaddle.core.kernel import Parameters, Phase, State, on_sphere, probing
 from unsaddle.core.ops import Ops, Scalar, Vector
@@ -37,9 +38,16 @@ from unsaddle.core.phases import GRADIENT, PROBE, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution, radius_of_products, vacuous
 from unsaddle.escapes.best_difference import as_chosen
 from unsaddle.escapes.noise_level import CLOSE_BY, close_by, measure_noise
-from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES, fits
-from unsaddle.escapes.probe import LOOK_BEHIND, SEARCH_BEHIND, Probe, known_noise, next_step
-from unsaddle.escapes.probe_pair import View, astray, discern, hidden
+from unsaddle.escapes.noisy_radius import NOISY_AHEAD, NOISY_PHASES
+from unsaddle.escapes.probe import (
+    QUERY_BEHIND,
+    SEARCH_BEHIND,
+    Probe,
+    known_noise,
+    next_step,
+    reach,
+)
+from unsaddle.escapes.probe_pair import Judged, View, astray, discern, judge
 
 FIRST_STEP = PhaseName.FIRST_STEP
 HALF_RADIUS, WHOLE_RADIUS = PhaseName.HALF_RADIUS, PhaseName.WHOLE_RADIUS
@@ -50,22 +58,9 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     widest: float = 1e-2  # of max(|x|, 1), (0, 1): further away is another point
-    same: float = 3.0  # 1 to 4: errors within this factor are alike; bending falls by four with r
-    longer: float = 4.0  # per attempt, above 1: r while it is lengthened
-    noisy: float = 1.5  # (1, 2): |H v_1| over r/2 by that over r; 1 if it is smooth, 2 if noise
 
 
 TUNING = Tuning()
-
-
-class Judged(NamedTuple):
-    """What a pair of probes says of its radius."""
-
-    nothing: Scalar  # whether both differences are zero: flat, or a gradient too coarse for r
-    noisy: Scalar  # whether bending hides gamma as noise would
-    same: Scalar  # whether the error is about that of the pair before
-    back: Scalar  # whether the radius before was better, and will do
-    factor: Scalar  # what r is to be multiplied by, zero if it will do
 
 
 def first(
@@ -96,53 +91,49 @@ def first(
 def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x~ + (r/2) v_1)."""
     probe = s.escape.probe._replace(kept=ops.copy(gradient), unpaired=False)
-    return s._replace(escape=s.escape._replace(probe=probe), phase=WHOLE_RADIUS)
+    return s.searched(WHOLE_RADIUS, s.escape._replace(probe=probe))
 
 
 def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search with this r, or probe again with a shorter or a longer one, or measure the noise."""
     e, view = s.escape, discern(ops, p, s, gradient)
     pair, r = judge(ops, p, e, view), view.resolution.radius
-    again = (pair.factor > 0) & fits(ops, p, s.x, pair.factor * r, TUNING.widest)
-    held, same = view.change * r * r / (4 * sqrt(6)), pair.noisy & pair.same
-    factor = ops.where(again, pair.factor, e.probe.radius_factor)
-    stage = ops.where(same, e.probe.stage + 1, 0)
-    probe = e.probe._replace(radius_factor=factor, held=held, stage=stage)
+    again = (pair.factor > 0) & (pair.factor * r <= reach(ops, p, s.x, TUNING.widest))
     seen = view.resolution._replace(radius=ops.where(again, pair.factor * r, r))
-    seen = seen._replace(error=ops.where(again & pair.nothing, inf, seen.error))
+    forgotten = (again & pair.nothing) | pair.rounded
+    seen = seen._replace(error=ops.where(forgotten, inf, seen.error))
     before = e.resolution._replace(radius=r / e.probe.radius_factor)
-    known = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
+    probe = known(ops, e.probe, view, pair, again)
+    after = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
     onto = ops.where(pair.back, next_step(ops, before), onward(ops, p, view, pair, again))
-    return s._replace(escape=known, phase=onto)
+    return s.searched(onto, after)
+
+
+def known(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Probe:
+    """What is known once the pair has been judged."""
+    factor = ops.where(again, pair.factor, ops.where(pair.rounded, 1.0, probe.radius_factor))
+    r, counted = view.resolution.radius, view.resolution.noise
+    return probe._replace(
+        radius_factor=factor,
+        held=view.change * r * r / (4 * sqrt(6)),
+        stage=ops.where(pair.noisy & pair.same, probe.stage + 1, 0),
+        noise=ops.where(pair.rounded, counted, probe.noise),
+    )
 
 
 def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
     """Measure the noise, probe again, search, or end unresolved."""
     coarse = p.escape.unit + p.escape.probe_radius > 0
     unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | astray(ops, p, view)
-    ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
+    first_step = ops.where(pair.rounded, NOISY_AHEAD, FIRST_STEP)
+    ready = ops.where(unresolved, UNRESOLVED, first_step)
     return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
-
-
-def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
-    """Compare what this pair of probes shows with the pair before."""
-    bent, shorter = hidden(ops, p, e, view)
-    nothing, error, before = view.whole == 0, view.resolution.error, e.resolution.error
-    lengthened = (e.probe.radius_factor > 1) | (p.escape.probe_radius > 0)
-    back = bent & (error >= before) & (4 * before <= e.resolution.asked)
-    as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
-    noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
-    longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
-    factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))
-    ratio = error / ops.maximum(before, ops.tiny(e.gradient))
-    same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
-    return Judged(nothing, noisy, same, back, ops.where(noisy, 0.0, factor))
 
 
 RADIUS_PHASES = {
     HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
     WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole),
     CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
-    SEARCH_BEHIND: LOOK_BEHIND,
+    SEARCH_BEHIND: QUERY_BEHIND,
     **NOISY_PHASES,
 }

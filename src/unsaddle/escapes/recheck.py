@@ -11,10 +11,10 @@ r/2, which tells the error of a difference over r:
 Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T y = theta y
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
-Four times that error must stay below gamma, or it must be at most four times what noise adds to it.
-Else one gradient close by tells if it is noise that nobody knew of (``noise_level.py``). If it is
-not, the search begins anew over a shorter r, such that bending and noise are in balance; where
-noise may be all, gamma is raised to four errors instead.
+The check passes if the error is at most gamma/4, or four times what noise adds to it. Where it is
+at most ``bends`` times what noise adds, a shorter r is no better: gamma is raised to four errors.
+Else one gradient close by tells if there is noise that nobody knew of (``noise_level.py``). If not,
+f bends: the search begins anew over a shorter r, at which bending and noise should be in balance.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -31,8 +31,10 @@ from typing import Any, NamedTuple
 from unsaddle.core.kernel import At, Parameters, Phase, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import CERTIFIED, GRADIENT, PhaseName
+from unsaddle.core.resolution import TUNING as RESOLUTION
+from unsaddle.core.resolution import visible_curvature
 from unsaddle.escapes.noise_level import RECHECK_CLOSE, after_recheck, close_by
-from unsaddle.escapes.probe import Probe, difference, keep_behind
+from unsaddle.escapes.probe import Probe, choose_scalars, difference, remember_behind
 
 RECHECK, RECHECK_BEHIND = PhaseName.RECHECK, PhaseName.RECHECK_BEHIND
 DIP, RAISE, SEARCH_ANEW = PhaseName.DIP, PhaseName.RAISE, PhaseName.SEARCH_ANEW
@@ -42,7 +44,6 @@ LOWEST, LOWEST_HALF, LOWEST_CLOSE = 2, 3, 4  # stages
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    asked: float = 0.5  # of gamma, (0, 1): the share that the theorems of the papers find
     close: float = 1 / 16  # of r, (0, 1/2): bending over it is next to nothing
     bends: float = 16.0  # noises, above 4: an error as large is bending, which a shorter r mends
     shortest: float = 1 / 64  # (0, 1): the least share in one go; the balance is but a guess
@@ -53,7 +54,7 @@ TUNING = Tuning()
 
 def first_query(ops: Ops, p: Parameters, e: Any) -> Scalar:
     """The phase in which a stage begins; products that are exact have nothing to recheck."""
-    claim = ops.where(e.curvature < -4 * e.largest_error(ops), DIP, CERTIFIED)
+    claim = ops.where(curves_down(ops, e), DIP, CERTIFIED)
     stage = ops.where(e.resolution.sides > 1, RECHECK_BEHIND, RECHECK)
     return ops.where(p.products, claim, stage)
 
@@ -64,13 +65,13 @@ def share_of_radius(ops: Ops, e: Any) -> Scalar:
     return ops.where(e.probe.stage == LOWEST_CLOSE, TUNING.close, half)
 
 
-def can_look_close(e: Any) -> Scalar:
+def can_query_close(e: Any) -> Scalar:
     """Say whether noise does not hide gamma over r/16, where it counts sixteen times."""
-    rounding = 16 * noise_of(e) <= TUNING.close * e.resolution.curvature_tol
-    return rounding & (e.probe.noise == 0) & (e.resolution.sides == 1)
+    shown = noise_of(e) / TUNING.close <= TUNING.close * e.resolution.curvature_tol
+    return shown & (e.probe.noise == 0) & (e.resolution.sides == 1)
 
 
-def looking(sign: float) -> At:
+def along(sign: float) -> At:
     """Query x~ +- r u, or x~ +- (r/2) u."""
 
     def at(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -88,7 +89,8 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     bend = difference(ops, e, gradient, share)
     off = ops.norm(ops.add(bend, -1.0, e.probe.kept)) * richardson(ops, e)
     error = ops.where(share < 1, off, 0.0)
-    straight = error <= ops.maximum(e.resolution.curvature_tol / 4, 4 * noise_of(e))
+    hidden = e.resolution.curvature_tol / RESOLUTION.errors
+    straight = error <= ops.maximum(hidden, visible_curvature(noise_of(e)))
     claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
     finer, failed = refined(ops, e, error, share)
@@ -101,9 +103,14 @@ def dips(ops: Ops, e: Any, bend: Vector) -> Scalar:
     """Say whether theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
     whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
     bending = abs(whole - half) * richardson(ops, e)
-    asked = half < -TUNING.asked * e.resolution.asked
+    asked = half < -RESOLUTION.found * e.resolution.asked
     seen = asked & (half < -2 * (bending + 2 * noise_of(e)))
-    return seen | (e.curvature < -4 * e.largest_error(ops))
+    return seen | curves_down(ops, e)
+
+
+def curves_down(ops: Ops, e: Any) -> Scalar:
+    """Say whether theta is below zero beyond all errors."""
+    return e.curvature < -visible_curvature(e.largest_error(ops))
 
 
 def richardson(ops: Ops, e: Any) -> Scalar:
@@ -128,22 +135,15 @@ def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Sc
         radius=share * resolution.radius,
         bending=error * share**resolution.sides,
         sides=resolution.sides,
-        error_floor=ops.where(anew, e.probe.error_floor, 4 * error),
+        error_floor=ops.where(anew, e.probe.error_floor, visible_curvature(error)),
         held=error * queried * resolution.radius / sqrt(2),
     )
     shorter = ops.where(e.probe.noise > 0, SEARCH_ANEW, RECHECK_CLOSE)
     return probe, ops.where(anew, shorter, RAISE)
 
 
-def choose_scalars(ops: Ops, condition: Scalar, one: Probe, other: Probe) -> Probe:
-    """Give one or the other, which have the same vectors."""
-    fields = ("radius", "bending", "sides", "error_floor", "held")
-    pairs = ((name, getattr(one, name), getattr(other, name)) for name in fields)
-    return one._replace(**{name: ops.where(condition, a, b) for name, a, b in pairs})
-
-
 RECHECK_PHASES = {
-    RECHECK_BEHIND: Phase(looking(-1.0), GRADIENT, keep_behind(RECHECK)),
-    RECHECK: Phase(looking(1.0), GRADIENT, recheck),
+    RECHECK_BEHIND: Phase(along(-1.0), GRADIENT, remember_behind(RECHECK)),
+    RECHECK: Phase(along(1.0), GRADIENT, recheck),
     RECHECK_CLOSE: Phase(close_by, GRADIENT, after_recheck),
 }

@@ -9,7 +9,7 @@ from math import inf
 from typing import NamedTuple
 
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.resolution import Resolution
+from unsaddle.core.resolution import Resolution, visible_curvature
 
 
 class Recurrence(NamedTuple):
@@ -39,7 +39,7 @@ def carry_on(
 ) -> Recurrence:
     """Carry the pivots of T + a I and |q_k(-gamma)| = ((alpha + gamma) q - beta_k q_-)/beta on."""
     enough = share * resolution.curvature_tol + resolution.error
-    dip = alpha + 4 * ops.maximum(resolution.error, row.off_tridiagonal)
+    dip = alpha + visible_curvature(ops.maximum(resolution.error, row.off_tridiagonal))
     pivot = alpha + enough - row.beta * row.beta / row.pivot
     found = ops.where((pivot <= 0) & (row.found == inf), row.steps + 1, row.found)
     divisor = ops.maximum(beta, tiny)

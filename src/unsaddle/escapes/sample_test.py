@@ -69,7 +69,7 @@ def node(share: float) -> At:
     return lambda ops, p, s: ops.add(s.x, share * s.escape.test.reach, s.escape.direction)
 
 
-def keep_near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def remember_near(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep <e, g> at the first node, over a fresh minibatch."""
     test = s.escape.test._replace(near=ops.dot(gradient, s.escape.direction))
     return s.searched(TEST_FAR, s.escape._replace(test=test))
@@ -106,7 +106,7 @@ def batch(p: Parameters) -> int:
 PHASES = {
     TEST_CENTRE: Phase(iterate, GRADIENT, centre, NEW, batch),
     TEST_CURVATURE: Phase(probing(1.0), GRADIENT, test_curvature, SAME, batch),
-    TEST_NEAR: Phase(node(NODE), GRADIENT, keep_near, NEW, batch),
+    TEST_NEAR: Phase(node(NODE), GRADIENT, remember_near, NEW, batch),
     TEST_FAR: Phase(node(1 - NODE), GRADIENT, test_jump, SAME, batch),
     LANDED: Phase(iterate, NOTHING, watch),
 }

@@ -131,6 +131,11 @@ def batch(p: Parameters) -> int:
     return p.escape.search_batch
 
 
+def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:
+    """Nothing searched yet."""
+    return Memory(ops.times(0.0, x), ops.times(0.0, x))
+
+
 snc = Part(
     {
         BEGIN: Phase(iterate, NOTHING, first_search(begin_anew)),
@@ -140,5 +145,5 @@ snc = Part(
         **PHASES,
     },
     Settings,
-    lambda ops, x, settings: Memory(ops.times(0.0, x), ops.times(0.0, x)),
+    memory,
 )

@@ -143,12 +143,12 @@ def _solve_on_host(
     cut = run.go()
     x, start, known = run.state.x, run.start, run.known
     here, there = run.value_at(x), run.value_at(start)
-    keep = run.over or (isfinite(here) and known.finite(x) and not there < here)
+    stays = run.over or (isfinite(here) and known.finite(x) and not there < here)
     searched = run.gradients - run.began, run.products - run.began_products
     claim = evidence.read(known, parameters, run.state, *searched)
     outcome = cut or ENDS[evidence.phase_told(known, run.state, claim.coarser)]
     claim = claim._replace(direction=host.unpacked(claim.direction, x0))
-    best, value = (x, here) if keep else (start, there)
+    best, value = (x, here) if stays else (start, there)
     counts = run.values + 2, run.gradients, run.products
     solution = host.unpacked(best, x0), value, STATUS[outcome], Verdict(*claim), *counts
     return host.arrays(Solution(*solution), x.dtype)
@@ -171,13 +171,13 @@ def _solve(
     x = ran.state.x
     here, there = jax.lax.map(value, jax.tree.map(lambda *u: jnp.stack(u), x, start))
     ended = ran.finite & (ran.state.phase < 0)
-    keep = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
+    stays = ended | jnp.isfinite(here) & jnp.isfinite(ops.norm(x)) & ~(there < here)
     searched = ran.gradients - ran.began, ran.products - ran.began_products
     claim = evidence.read(ops, parameters, ran.state, *searched)
     claim = claim._replace(direction=unpack(claim.direction))
     return Solution(
-        x=unpack(ops.switch(keep, x, start)),
-        fun=jnp.where(keep, here, there),
+        x=unpack(ops.switch(stays, x, start)),
+        fun=jnp.where(stays, here, there),
         status=status(ran, claim),
         verdict=Verdict(*claim),
         values=ran.values + 2,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.custom_batching
@@ -17,10 +17,18 @@ Block = Vector  # with one dimension more, the first, in every leaf
 Row = jax.Array
 Scalar = jax.Array | float
 C = TypeVar("C")
-SIZES = 32, 128, 512  # of leading parts of a block: each is compiled, the least that covers is run
 
 
-SECTIONS = 64  # of an interval, 2 and up: six binary digits a pass over T
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    sizes: tuple[int, ...] = (32, 128, 512)  # vectors, each below the next: of leading parts of a
+    # block, each of which is compiled; the least that covers what is filled is run
+    digits: int = 6  # binary, 1 to 10: of an eigenvalue, that a pass over T with 2^6 shifts gains
+    iterations: int = 3  # solves, 2 to 5: of inverse iteration; mostly as many as LAPACK's stein
+
+
+TUNING = Tuning()
 
 
 class JaxOps:
@@ -184,12 +192,12 @@ class JaxOps:
 
     def ritz(self, diagonal: Row, offdiagonal: Row, count: Scalar) -> tuple[Scalar, Row]:
         """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
-        alone, beside = _leading(diagonal, count), _leading(offdiagonal, count)
-        spread = jnp.max(jnp.abs(alone)) + 2 * jnp.max(jnp.abs(beside))
+        a, b = _leading(diagonal, count), _leading(offdiagonal, count)
+        spread = jnp.max(jnp.abs(a)) + 2 * jnp.max(jnp.abs(b))
         value = _lowest(diagonal, offdiagonal, count, spread)
         vector = _inverse_iteration(diagonal, offdiagonal, count, value, spread)
-        square, coupled = vector * vector, 2 * jnp.sum((beside * vector)[:-1] * vector[1:])
-        value = (jnp.sum(alone * square) + coupled) / jnp.sum(square)  # to the last digit
+        square, coupled = vector * vector, 2 * jnp.sum((b * vector)[:-1] * vector[1:])
+        value = (jnp.sum(a * square) + coupled) / jnp.sum(square)  # to the last digit
         finite = jnp.isfinite(spread)  # else these are numbers that mean nothing
         return jnp.where(finite, value, jnp.nan), jnp.where(finite, vector, jnp.nan)
 
@@ -222,7 +230,8 @@ def _key(seed: Any, episode: Any, which: int) -> jax.Array:
 
 def _lowest(diagonal: Row, offdiagonal: Row, count: Scalar, spread: Scalar) -> Scalar:
     """Lowest eigenvalue by sections: above it a pivot of T - shift I is not positive."""
-    shares = jnp.arange(1, SECTIONS).astype(diagonal.dtype) / SECTIONS
+    sections = 2**TUNING.digits
+    shares = jnp.arange(1, sections).astype(diagonal.dtype) / sections
 
     def narrow(_: Any, ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
         low, high = ends
@@ -231,8 +240,8 @@ def _lowest(diagonal: Row, offdiagonal: Row, count: Scalar, spread: Scalar) -> S
 
         def row(k: Any, now: tuple[Row, Row]) -> tuple[Row, Row]:
             pivot, above = now
-            beside = jnp.where(k > 0, offdiagonal[k - 1], 0)
-            pivot = diagonal[k] - shifts - beside * (beside / pivot)
+            b = jnp.where(k > 0, offdiagonal[k - 1], 0)
+            pivot = diagonal[k] - shifts - b * (b / pivot)
             return jnp.where(above, 1, pivot), above | (pivot <= 0)
 
         _, above = jax.lax.fori_loop(0, count, row, first)
@@ -242,7 +251,7 @@ def _lowest(diagonal: Row, offdiagonal: Row, count: Scalar, spread: Scalar) -> S
         )
 
     digits = jnp.finfo(diagonal.dtype).nmant + 2
-    return jax.lax.fori_loop(0, -(-digits // 6), narrow, (-spread, spread))[0]
+    return jax.lax.fori_loop(0, -(-digits // TUNING.digits), narrow, (-spread, spread))[0]
 
 
 def _inverse_iteration(
@@ -270,7 +279,7 @@ def _inverse_iteration(
         return vector / jnp.linalg.norm(vector)
 
     guess = _leading(jnp.where(places % 2 == 0, 1.0, -1.0).astype(diagonal.dtype), count)
-    return jax.lax.fori_loop(0, 3, solved, guess)
+    return jax.lax.fori_loop(0, TUNING.iterations, solved, guess)
 
 
 def _leading(row: Row, count: Scalar) -> Row:
@@ -279,7 +288,7 @@ def _leading(row: Row, count: Scalar) -> Row:
 
 def _enough(places: int, count: Scalar, work: Callable[..., Any], *given: Any) -> Any:
     """Work on the least of a few sizes that covers what is filled, under vmap in all members."""
-    sizes = [*(size for size in SIZES if size < places), places]
+    sizes = [*(size for size in TUNING.sizes if size < places), places]
     which = sum((count > size for size in sizes[:-1]), jnp.int32(0))
 
     @jax.custom_batching.custom_vmap

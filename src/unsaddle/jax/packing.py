@@ -39,9 +39,9 @@ class Packed:
         whole = self.arrays[array]
         return whole if place is None else jax.lax.index_in_dim(whole, place, keepdims=False)
 
-    def read(self, pick: Callable[[Any], int]) -> jax.Array:
+    def read(self, which: Callable[[Any], int]) -> jax.Array:
         """Give one leaf of the tree."""
-        return self.leaf(pick(self.form.tree.unflatten(range(len(self.form.places)))))
+        return self.leaf(which(self.form.tree.unflatten(range(len(self.form.places)))))
 
     def unpack(self) -> Any:
         """Give the tree."""

@@ -10,6 +10,7 @@ from math import inf, sqrt
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import NoSettings, Parameters
+from unsaddle.core.resolution import TUNING as RESOLUTION
 from unsaddle.descents.agd import agd
 from unsaddle.descents.almost_convex_agd import almost_convex_agd
 from unsaddle.descents.cubic import cubic
@@ -30,7 +31,6 @@ from unsaddle.methods.room import Room, room
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    enough: float = 0.5  # of gamma, (0, 1]: the share that the theorems of the papers find
     finest: float = 1e-4  # of the largest curvature, (0, 1): the gamma to certify if none is given
     cubic: float = 1e-2  # of |g|, (0, 1): a step that is more accurate hardly promises more
     bending: float = 1e-2  # of gamma, (0, 1): in a difference, unless rounding asks for more
@@ -65,10 +65,10 @@ class Problem(NamedTuple):
         """The curvature to certify: as given, or sqrt(rho eps), or zero if rho is not known."""
         return self.curvature_tol or sqrt(self.hessian_lipschitz * self.tol)
 
-    def measured(self) -> krylov.Settings:
+    def measured(self, room: Room | None = None) -> krylov.Settings:
         """Settings of a search that measures what it is not told: a proof, above all."""
         return krylov.Settings(
-            enough=TUNING.enough,
+            enough=RESOLUTION.found,
             finest=0.0 if self.hessian_lipschitz else TUNING.finest,
             curvature_tol=self.curvature_tol,
             failure_probability=self.failure_probability,
@@ -77,7 +77,7 @@ class Problem(NamedTuple):
             gradient_noise=self.gradient_noise,
             probe_radius=self.probe_radius,
             max_step=self.max_step or inf,
-            vectors=self.room.vectors,
+            vectors=(room or self.room).vectors,
         )
 
     @property
@@ -133,7 +133,7 @@ def pgd_nc(q: Problem) -> Parameters:
         search_step=step,
         radius=found.radius,
         window=found.window,
-        enough=TUNING.enough,
+        enough=RESOLUTION.found,
         **q.jump(),
     )
     return _whole(q, q.tol, gd.settings(step=step), escape, q.proof())
@@ -147,7 +147,7 @@ def ancgd(q: Problem) -> Parameters:
         search_friction=found.friction,
         radius=found.radius,
         window=found.window,
-        enough=TUNING.enough,
+        enough=RESOLUTION.found,
         **q.jump(),
     )
     return _whole(q, q.tol, _accelerated(found), escape, q.proof())
@@ -191,7 +191,7 @@ def neon2_agd(q: Problem) -> Parameters:
     jump, risk = table1_theory.curvature_step(**known), q.failure_probability
     found = table1_theory.neon2(smoothness=q.smoothness, failure_probability=risk, n=q.n, **known)
     own = {**q.jump(), **jump._asdict(), **found._asdict()}
-    escape = neon2.settings(enough=TUNING.enough, **own)
+    escape = neon2.settings(enough=RESOLUTION.found, **own)
     return _whole(q, q.tol, _almost_convex(q), escape, q.proof())
 
 
@@ -249,8 +249,9 @@ def _accelerated(found: Any) -> Any:
 
 def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
-    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, q.room.pairs)
-    return _whole(q, q.tol, descent, q.measured(), None)
+    room = q.room
+    descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, room.pairs)
+    return _whole(q, q.tol, descent, q.measured(room), None)
 
 
 def agd_auto(q: Problem) -> Parameters:

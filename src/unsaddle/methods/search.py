@@ -1,7 +1,7 @@
 """Searches at points that somebody else finds: what ``certify`` and ``Escape`` run."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, compose, then
 from unsaddle.core.ops import Ops
@@ -15,7 +15,19 @@ from unsaddle.escapes.never import never
 from unsaddle.escapes.proof import SEARCHES, without_dips
 from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import check
-from unsaddle.methods.parameters import TUNING, Problem
+from unsaddle.methods.parameters import TUNING as PARAMETERS
+from unsaddle.methods.parameters import Problem
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    small: float = 1e-3  # |g|, above 0: the eps of a search around another optimiser, if none given
+    finest: float = 1e-3  # of the curvature met, (0, 1): its gamma if none is given: short searches
+    block: int = 5  # of patience, 2 to 50: a shorter one sees less, a longer one sees it later
+
+
+TUNING = Tuning()
 
 
 def search(
@@ -27,7 +39,7 @@ def search(
     """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
     one_of("method", method, SEARCHES)
     problem = _problem(n, **claim)._replace(itemsize=itemsize, shared=True)  # there are no pairs
-    settings = problem.measured()._replace(finest=TUNING.finest)
+    settings = problem.measured()._replace(finest=PARAMETERS.finest)
     target = problem.curvature_tol, problem.failure_probability
     parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)
     return compose(gd, then(never, SEARCHES[method])), parameters
@@ -38,10 +50,10 @@ def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:
     if isinstance(tol, str) and tol != "auto":
         raise ValueError(f"tol must be a positive number or 'auto', got {tol!r}")
     auto = isinstance(tol, str)
-    problem = _problem(1, tol=wrapped.TUNING.small if auto else tol, **claim)
-    settings = problem.measured()._replace(finest=wrapped.TUNING.finest, coarsest=1.0)
+    problem = _problem(1, tol=TUNING.small if auto else tol, **claim)
+    settings = problem.measured()._replace(finest=TUNING.finest, coarsest=1.0)
     target = problem.curvature_tol, problem.failure_probability
-    descent = wrapped.Settings(patience, wrapped.TUNING.block * patience if auto else 0)
+    descent = wrapped.Settings(patience, TUNING.block * patience if auto else 0)
     return Parameters(problem.tol, descent, settings, None, *target)
 
 

@@ -8,6 +8,7 @@ from math import ceil, inf, log
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters
+from unsaddle.core.resolution import TUNING as RESOLUTION
 from unsaddle.descents.psgd import psgd
 from unsaddle.descents.sgd import sgd
 from unsaddle.descents.sharp_sgd import sharp_sgd
@@ -51,7 +52,7 @@ def _sgd_nc_practical(q: Problem) -> Parameters:
     own = {
         "start": 1.0,
         "noise": found.noise,
-        "soon": tuning.soon,
+        "soon": RESOLUTION.found,
         "probes": found.probes,
         "stretch": tuning.stretch,
     }

@@ -37,8 +37,7 @@ class Tuning(NamedTuple):
 
     luck: float = 0.25  # (0, 1): p, the chance that one search misses; a search can be repeated
     checks: int = 16  # 2 and up: K, minibatches of a test; Student's quantile hardly falls beyond
-    soon: float = 0.5  # of gamma, (0, 1]: a search ends early at the curvature that theorems find
-    enough: float = 0.125  # of gamma, (0, soon): what a direction must reach with confidence
+    enough: float = 0.125  # of gamma, (0, 1/2): what a direction must reach with confidence
     stretch: float = 2.0  # of |curvature|/rho, (0, 3): the length at which f is sure to fall most
 
 

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from numbers import Integral
 from typing import Any, Unpack
@@ -234,7 +235,7 @@ def parameters_of(
 ) -> Parameters:
     """Give a method's parameters by theory, and in their place what was given by name."""
     line, words = find(method), SampledConstants.__annotations__
-    arguments = [*inspect.signature(caller).parameters][:-1]
+    arguments = [*_arguments(caller)]
     constants = {k: v for k, v in given.items() if k in words and k in arguments}
     options = {k: v for k, v in given.items() if k not in constants}
     if options:
@@ -242,6 +243,12 @@ def parameters_of(
     sizes: Any = {"n": n, "data": data, "itemsize": itemsize, "shared": shared}
     theory = line.from_theory(**sizes, **constants)
     return override(theory, options) if options else theory
+
+
+@cache
+def _arguments(caller: Callable[..., Any]) -> tuple[str, ...]:
+    """Give the names of a function's arguments, but for the last, which stands for all others."""
+    return tuple(inspect.signature(caller).parameters)[:-1]
 
 
 def _owners() -> dict[str, list[str]]:

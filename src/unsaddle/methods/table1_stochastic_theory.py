@@ -81,11 +81,11 @@ def neon2_online_practical(
 ) -> Neon2Online:
     """Give the window, batch and radius of ``stochastic_theory.py``, and the reach that fits them.
 
-    What is derived there needs a step eta and m samples of it with m = 4 lt^2 eta/d: one sample
-    and eta = d/(4 lt^2), or m and 1/l, take the same number of samples, and the latter the fewest
-    queries. With (1 + d/l)^T p sqrt(pi/(2n)) for the reach, which an eigenvalue -d comes to in T
-    steps with probability 1 - p, all that has curvature above -d/2 is a share of at most
-    sqrt(d/(4l)) of what is as long, and raises the Rayleigh quotient by d/4 at most.
+    A step eta needs m = 4 lt^2 eta/d samples. One sample with eta = d/(4 lt^2) and m samples with
+    eta = 1/l take the same number in all; the latter takes fewer queries. The reach is
+    (1 + d/l)^T p sqrt(pi/(2n)). An eigenvalue -d comes to it in T steps with probability 1 - p.
+    What has curvature above -d/2 is then a share of at most sqrt(d/(4l)) of the length, and raises
+    the Rayleigh quotient by d/4 at most.
 
     Returns:
         The parameters.

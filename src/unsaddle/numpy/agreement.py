@@ -1,10 +1,10 @@
 """Is what ``hessp`` gives the Hessian of this function? One difference of gradients asks.
 
 A symmetric matrix that is not the Hessian gives a certificate of that matrix, which says nothing of
-x. So before a claim from products stands, H d is compared with (g(x + r d) - g(x))/r, once in a
-run, where the claim is made: at one gradient and one product more. d is the mean of two directions
-of length one: the one that the claim rests on, along which H curves least, and a random one, which
-any matrix that is wrong anywhere shows, by 1/sqrt(n) of what it is wrong by.
+x. So before a claim from products stands, H d is compared with (g(x + r d) - g(x))/r. This is done
+once in a run, at one gradient and one product more. d is the mean of two directions of length one.
+One is the direction of least curvature, on which the claim rests. The other is random: what is
+wrong with a matrix along any one direction shows there, by about 1/sqrt(n) of it.
 
 A difference errs too: f bends within r, gradients are rounded, and some have noise. So they
 disagree only where, over r and again over r/16, they are further apart than
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from unsaddle.core.evidence import Evidence, evidence
 from unsaddle.core.phases import CERTIFIED, UNCERTIFIED, PhaseName
+from unsaddle.core.resolution import rounding_of_gradient, visible_curvature
 from unsaddle.numpy.ops import Vector
 
 CLAIMS = (CERTIFIED, PhaseName.NEGATIVE_CURVATURE, PhaseName.JUMP_FAILED)
@@ -38,7 +39,6 @@ class Tuning(NamedTuple):
 
     share: float = 0.25  # of gamma/sqrt(n), (0, 1): what is wrong by gamma along one direction
     # shows as gamma/sqrt(2 n) at least in more than half of all cases
-    errors: float = 4.0  # above 1: what differs by more than so many errors is no error
     shares_of_radius: tuple[float, ...] = (1.0, 1 / 16)  # each at most 1: a shorter r shows what
     # bends less, and the next one would in float32 show nothing but rounding
 
@@ -87,14 +87,14 @@ def _compared(
     ops, x = run.known, run.state.x
     whole = _difference(run, found, d, radius)
     largest, n = max(found.largest, ops.norm(whole)), ops.size(x)
-    rounding = 4 * _unit(run) * (ops.norm(found.gradient) + largest * (ops.norm(x) + radius))
+    rounding = rounding_of_gradient(ops, x, found.gradient, radius, largest, _unit(run))
     noise = max(rounding, _declared(run, "gradient_noise"))
     wanted = TUNING.share * found.resolution.curvature_tol / sqrt(n)
     apart, least = ops.norm(whole - product), 2 * noise / radius
-    if apart <= max(wanted, TUNING.errors * least):
+    if apart <= max(wanted, visible_curvature(least)):
         return None
     error = 2 * ops.norm(whole - _difference(run, found, d, radius / 2)) + least
-    if apart <= TUNING.errors * error:
+    if apart <= visible_curvature(error):
         return None
     return Compared(ops.norm(product), ops.norm(whole), apart, radius)
 

@@ -50,6 +50,7 @@ class Tuning(NamedTuple):
     nudges: tuple[float, ...] = (1e-3, 1e-2, 1e-1)  # of max(1, |x_i|), (0, 1): how far a variable
     # is moved in from its bound, the further the less the gradient shows
     departures: int = 5  # 1 and up: so many times in a row at most
+    away: float = 4.0  # margins, above 1: from a bound, in a search whose probes have met one
 
 
 TUNING = Tuning()
@@ -195,7 +196,7 @@ class BoxRun(Run):
             try:
                 return super()._answer_all()
             except OutsideError:
-                self.set_free(self.state.x, 4 * self.margin)
+                self.set_free(self.state.x, TUNING.away * self.margin)
                 self.interruptible = False
                 self.state = self.state._replace(phase=self.anew)
 
@@ -215,7 +216,7 @@ class BoxRun(Run):
 
         def both(at: Vector) -> tuple[float, Vector]:
             nonlocal begun, ends
-            ends = self._looked(at.astype(x.dtype), not begun)
+            ends = self._queried(at.astype(x.dtype), not begun)
             if not begun or (
                 self._small(ends) and self.whole is not None and ends.value <= self.whole.value
             ):
@@ -235,7 +236,7 @@ class BoxRun(Run):
             scipy_minimize(both, x.astype(float), method="L-BFGS-B", **given)
         return self.state.x
 
-    def _looked(self, point: Vector, first: bool) -> Known:
+    def _queried(self, point: Vector, first: bool) -> Known:
         """Query the function for the descent; a trial without a value is as a wall."""
         whole, query = self.whole, Query(point, BOTH | TRIAL * (not first), False, GO, False, 0, 1)
         if whole is not None and np.array_equal(whole.x, self.box.clip(point)):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
-from unsaddle.core.evidence import last_phase
+from unsaddle.core.evidence import Evidence, coarser, evidence, phase_told
 from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS, EndError, Outcome
@@ -46,6 +46,7 @@ class Tuning(NamedTuple):
 
 
 TUNING = Tuning()
+LINE_SEARCH = PhaseName.LINE_SEARCH
 
 
 class History(NamedTuple):
@@ -96,6 +97,7 @@ class Run(Session[Vector]):
         self.begun_products = 0  # likewise
         self.trouble = ""  # what was not finite
         self.doubt = ""  # of the products that a claim comes of
+        self.found: Evidence | None = None  # when the run is over
         self.interruptible = self.interrupted = False
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
@@ -124,7 +126,9 @@ class Run(Session[Vector]):
             return Outcome.INTERRUPTED
         except EndError as end:
             return end.outcome
-        return ENDS[last_phase(self.ops, self.parameters, self.state)]
+        state, found = self.state, evidence(self.ops, self.state)
+        self.found = found
+        return ENDS[phase_told(self.ops, state, coarser(self.ops, self.parameters, state, found))]
 
     def _check_claim(self) -> None:
         """See that gradients contradict neither the products of a claim nor one another."""
@@ -164,7 +168,7 @@ class Run(Session[Vector]):
                 self.iterate = new(Seen, (point, value, gradient, norm))
             if sound and value is not None and oracle.lowest_at is point:
                 self.lowest = new(Seen, (point, value, gradient, norm))
-                if code == PhaseName.LINE_SEARCH:  # where x will be, not where it was
+                if code == LINE_SEARCH:  # where x will be, not where it was
                     self.iterate = self.lowest
             del point, query  # so that there is room for what a kernel makes
             self.tell(value, gradient)

@@ -1,11 +1,20 @@
 """The operations on NumPy arrays, with NumPy's noise."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from unsaddle.core.arrays import ArrayOps, CachingArrayOps, Vector
 from unsaddle.core.ops import OWN_STREAM, Operations
 
-AT_ONCE = 2**14  # numbers that are drawn at once: so few take no memory to speak of
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    chunk: int = 2**14  # numbers drawn at a time, 1000 and up: so few take no memory to speak of
+
+
+TUNING = Tuning()
 
 
 class NumpyOps(ArrayOps):
@@ -14,8 +23,8 @@ class NumpyOps(ArrayOps):
     def noise(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
         stream, drawn = _stream(seed, episode, 0), np.empty_like(like, subok=False)
-        for first in range(0, drawn.size, AT_ONCE):  # float64 numbers, whatever like is of
-            part = drawn[first : first + AT_ONCE]
+        for first in range(0, drawn.size, TUNING.chunk):  # float64 numbers, whatever like is of
+            part = drawn[first : first + TUNING.chunk]
             part[:] = stream.standard_normal(len(part))
         return drawn
 

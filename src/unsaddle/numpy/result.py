@@ -15,7 +15,7 @@ from unsaddle.core.events import ending
 from unsaddle.core.evidence import evidence, read
 from unsaddle.core.outcome import STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED, GRADIENT, REPORT
-from unsaddle.core.records import each, leaves
+from unsaddle.core.records import leaves, new
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.descents import progress
@@ -42,6 +42,7 @@ UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which 
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
 LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
 DOUBTED = (Outcome.UNCERTIFIED, Outcome.STALLED)  # whose message says nothing of the certificate
+NUMBERS = frozenset((float, int, bool))  # most leaves of a state
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 
@@ -137,7 +138,7 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     searched = run.oracle.gradients - run.begun
     products = run.oracle.products.count - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    claim = read(ops, run.parameters, run.state, searched, products)
+    claim = read(ops, run.parameters, run.state, searched, products, run.found)
     shown = certificate(claim, noise, settled=run.settled)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
@@ -207,9 +208,9 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     spent = run.earlier + oracle.gradients + oracle.products.count
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
-    word, after = outcome.name.lower(), f" after {oracle.gradients} gradients"
-    run.happened("end", shown.curvature, ending(word, str(shown), after))
-    said = str(shown) if shown.holds is not None else ""
+    word, after, sentence = outcome.name.lower(), f" after {oracle.gradients} gradients", str(shown)
+    run.happened("end", shown.curvature, ending(word, sentence, after))
+    said = sentence if shown.holds is not None else ""
     return Result(
         x=x,
         fun=value,
@@ -234,8 +235,8 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     """Keep what another call needs to go on; of a certified run nothing but where it ended."""
     state, p, oracle = run.state, run.parameters, run.oracle
     certified = state.phase == CERTIFIED
-    if certified:  # it needs its blocks of vectors no more
-        state = each(state, _without_blocks)
+    if certified:
+        state = _without_blocks(state)
     return Checkpoint(
         method=method,
         state=state,
@@ -252,8 +253,16 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     )
 
 
-def _without_blocks(leaf: Any) -> Any:
-    """Give a leaf of a state, empty if it is a block of vectors."""
+def _without_blocks(record: Any) -> Any:
+    """Give a record whose blocks of vectors are empty; a certified run needs them no more."""
+    kept = [leaf if type(leaf) in NUMBERS else _without_block(leaf) for leaf in record]
+    return new(type(record), kept)
+
+
+def _without_block(leaf: Any) -> Any:
+    """Give a part of a record without its blocks, or an empty block."""
+    if isinstance(leaf, tuple):
+        return _without_blocks(leaf)
     return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
 
 

@@ -14,7 +14,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,16 @@ from unsaddle.numpy.oracle import Oracle
 
 PURPOSE = 2  # tells the streams of samples from those of the noise, 0 and 1
 EXAMINED = 3  # gradients that it takes to see that samples are samples
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    nearby: float = 1e-3  # of max(1, |x|), (0, 1): gradients are compared there; x may be special
+    batch: int = 8  # samples, 2 to 100: of a batch that is drawn twice; few batches are alike
+
+
+TUNING = Tuning()
 FREE = "use no randomness but that of the rng it is given"
 
 
@@ -199,7 +209,7 @@ class SampledOracle(Oracle):
     def examine(self, x: Vector) -> None:
         """See that samples are samples: they differ, can be had again, and matter."""
         seed = self.seed + 1
-        size = min(8, self.source.rows or 8)
+        size = min(TUNING.batch, self.source.rows or TUNING.batch)
         if isinstance(self.source, Drawn) and self.source.sampler is not None:
             once, twice, other = (self.source.draw(seed, k, size) for k in (0, 0, size))
             if not _equal(once, twice):
@@ -214,9 +224,8 @@ class SampledOracle(Oracle):
                 )
         if self.source.rows == 1:
             return
-        nearby = x + 1e-3 * max(1.0, float(np.abs(x).max())) * stream(seed, 1).standard_normal(
-            x.shape
-        ).astype(x.dtype)
+        reach = TUNING.nearby * max(1.0, float(np.abs(x).max()))
+        nearby = x + reach * stream(seed, 1).standard_normal(x.shape).astype(x.dtype)
         answers = []
         for first in (0, 0, 1):
             self.use(seed, first, 1)

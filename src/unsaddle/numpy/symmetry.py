@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from unsaddle.core.events import at_work
 from unsaddle.core.evidence import DECIDED, evidence
 from unsaddle.core.phases import UNCERTIFIED
+from unsaddle.core.resolution import TUNING as RESOLUTION
+from unsaddle.core.resolution import visible_curvature
 from unsaddle.core.session import NotFiniteError
 from unsaddle.escapes import krylov
 from unsaddle.numpy.box import OutsideError
@@ -35,8 +37,6 @@ DOUBT = (
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    doubted: float = 4.0  # errors of T to a gamma, above 1: as in ``escapes/lanczos.py``
-    errors: float = 4.0  # above 1: what differs by more than so many errors is no error
     share: float = 0.01  # of u'Hw, (0, 1): forward differences over 1e-3 are as far from symmetric
     radii: tuple[float, ...] = (1.0, 32.0, 1024.0)  # r, each at least 1: the longest shows what a
     # gradient that has only the digits of float32 changes by, and its square is still short
@@ -53,7 +53,7 @@ def checked(run: Any) -> tuple[Any, str]:
     off, known = search.recurrence.off_tridiagonal, search.resolution
     explained = search.probe.noise > 0 or known.needed == 0
     rounding = 2 * known.noise / max(known.radius, run.known.tiny(state.x))
-    if explained or off <= max(known.asked / TUNING.doubted, rounding):
+    if explained or off <= max(known.asked / RESOLUTION.errors, rounding):
         return state, ""
     doubt = _doubt(run, search)
     return (state._replace(phase=UNCERTIFIED) if doubt else state), doubt
@@ -67,7 +67,7 @@ def _doubt(run: Any, search: krylov.Memory) -> str:
             ahead, behind, error = _compared(run, share * search.resolution.radius, search)
         except (NotFiniteError, OutsideError):
             return doubt
-        agree = max(TUNING.share * max(abs(ahead), abs(behind)), TUNING.errors * error)
+        agree = max(TUNING.share * max(abs(ahead), abs(behind)), visible_curvature(error))
         if abs(ahead - behind) <= agree:
             return ""
         doubt = DOUBT.format(run.oracle.name, ahead, behind, run.oracle.name)

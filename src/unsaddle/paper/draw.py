@@ -119,8 +119,8 @@ def races(claims: Sequence[Mapping[str, Any]], stem: Path) -> dict[str, str]:
         axes.barh(height, most, color=style.FAINT, alpha=0.5, height=0.7)
         axes.plot(read, height, "o", color=style.OURS, markersize=7, markerfacecolor=style.GROUND)
         axes.plot(claim["value"], height, "o", color=style.OURS, markersize=7)
-        beside = max(read, claim["value"], most)
-        axes.annotate(claim["measured"].split("after ")[-1], (beside, height), (9, 0),
+        end = max(read, claim["value"], most)
+        axes.annotate(claim["measured"].split("after ")[-1], (end, height), (9, 0),
                       textcoords="offset points", va="center", fontsize=8.5)  # fmt: skip
     axes.set_yticks(range(len(rows)), [claim["id"] for claim in rows])
     axes.tick_params(axis="y", length=0)

@@ -119,9 +119,9 @@ def _sensitivity(
         axis.axvline(at, color=colour, linestyle=dash, label=f"theory, {label}")
     for bound in scan.bounds:
         axis.axhline(bound, color=style.SOFT, linewidth=0.8)
-    beside = axis.secondary_yaxis("right")
-    beside.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
-    beside.spines["right"].set_visible(False)
+    opposite = axis.secondary_yaxis("right")
+    opposite.set_yticks(scan.bounds, [f"paper: {bound:.0%}" for bound in scan.bounds], fontsize=8.5)
+    opposite.spines["right"].set_visible(False)
     draw.percent(axis)
     axis.set(xlabel=scan.label, ylabel=f"share with {scan.share}")
     if scan.logarithmic:

@@ -158,8 +158,8 @@ def run(
             for each, rows in groups.items()
         ]
         states, answered = zip(*parts, strict=True)
-        s = _put(s, groups.values(), m, states)
-        answers = _put(answers, groups.values(), m, answered)
+        s = _joined(s, groups.values(), m, states)
+        answers = _joined(answers, groups.values(), m, answered)
 
 
 class Answers(NamedTuple):
@@ -188,7 +188,7 @@ def _take(record: Any, rows: np.ndarray, m: int) -> Any:
     return fill(record, lambda _, old: old[rows] if np.ndim(old) and len(old) == m else old)
 
 
-def _put(record: Any, groups: Iterable[np.ndarray], m: int, parts: Iterable[Any]) -> Any:
+def _joined(record: Any, groups: Iterable[np.ndarray], m: int, parts: Iterable[Any]) -> Any:
     """Put what became of each group of rows in place; what is one number for all remains one."""
     known = [dict(leaves(part)) for part in parts]
 

@@ -3,12 +3,20 @@
 import warnings
 from collections.abc import Callable
 from math import inf, isfinite, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from unsaddle.torch.ops import Vector, torch
 from unsaddle.torch.ranks import number
 
-ALIKE = 1e-3  # relative, 1e-5 to 1e-2: sums in another order differ by less, other data by more
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    alike: float = 1e-3  # of the length, 1e-5 to 1e-2: sums in another order differ by less, other
+    # data by more
+
+
+TUNING = Tuning()
 UNCLEARED = (
     "the closure adds to the gradients of the call before: let it begin with opt.zero_grad(), or "
     "with net.zero_grad() where there is no optimiser"
@@ -48,10 +56,10 @@ def asked_twice(closure: Callable[[], Any], params: Vector, noisy: bool = False)
             first,
         )
     )
-    if apart > ALIKE * size and added <= ALIKE * (1.0 + size):
+    if apart > TUNING.alike * size and added <= TUNING.alike * (1.0 + size):
         _forget(had)
         raise RuntimeError(UNCLEARED)
-    if not noisy and apart > ALIKE * size and not _alike(*losses):
+    if not noisy and apart > TUNING.alike * size and not _alike(*losses):
         warnings.warn(UNLIKE.format(apart / size if size else inf), stacklevel=4)
     return losses[-1]
 
@@ -88,4 +96,4 @@ def _alike(one: Any, other: Any) -> bool:
     """Say whether two losses are the same but for rounding; none is like none other."""
     if one is None or other is None:
         return False
-    return abs(number(one) - number(other)) <= ALIKE * abs(number(one))
+    return abs(number(one) - number(other)) <= TUNING.alike * abs(number(one))

@@ -3,6 +3,7 @@
 import inspect
 from dataclasses import replace
 from functools import partial
+from math import inf, isfinite
 from typing import Any, Literal
 
 from unsaddle.certificate import Certificate, rounded_up
@@ -18,8 +19,10 @@ from unsaddle.methods.checks import whole, yes_or_no
 from unsaddle.methods.search import around, wrapping
 from unsaddle.torch import saved
 from unsaddle.torch.closures import clearing
+from unsaddle.torch.inputs import gradient_of
 from unsaddle.torch.ops import Vector, ops, torch
 from unsaddle.torch.optimizer import Closure, SessionOptimizer
+from unsaddle.torch.ranks import number
 from unsaddle.torch.session import ParameterSession
 
 optim = torch.optim
@@ -179,6 +182,26 @@ class Escape(SessionOptimizer):
             self.inner.step()
         return after
 
+    def _answer(self, loss: Any) -> None:
+        """Tell the run the answer, unless all that follows is a step of the inner optimiser."""
+        session = self._session
+        if session is None or loss is None or not self._idle(session, loss):
+            super()._answer(loss)
+        else:
+            self.inner.step()
+            self.queries += 1
+
+    def _idle(self, session: ParameterSession, loss: Any) -> bool:
+        """Say whether the run would stay as it is: not where ranks have to agree on the answer."""
+        p, shared = session.parameters, session.layout.sharded or self._group().several
+        if shared or self._asks or not wrapped.waits(p, session.state):
+            return False
+        moving = self._moving()
+        if [*map(id, moving)] != [*map(id, session.params)]:
+            return False  # there is a run to begin
+        norm = ops.norm(self._decayed(session, gradient_of(moving)))
+        return wrapped.loud(p) < norm < inf and isfinite(number(loss))
+
     def _asked(self) -> Any:
         """Call the closure for the inner optimiser."""
         assert self._closure is not None
@@ -214,12 +237,19 @@ class Escape(SessionOptimizer):
 
     def _gradient(self) -> Vector | None:
         """g + wd x, at the parameters."""
-        gradient, decay = super()._gradient(), self._decay()
-        if gradient is None or self._session is None or not decay:
+        gradient, session = super()._gradient(), self._session
+        if gradient is None or session is None:
+            return gradient
+        return self._decayed(session, gradient)
+
+    def _decayed(self, session: ParameterSession, gradient: Vector) -> Vector:
+        """Add the inner optimiser's weight decay to a gradient."""
+        decay = self._decay()
+        if not decay:
             return gradient
         return [
             g.add(u, alpha=decay[p]) if p in decay else g
-            for p, u, g in zip(self._session.params, self._session.at, gradient, strict=True)
+            for p, u, g in zip(session.params, session.at, gradient, strict=True)
         ]
 
     def _jumped(self, session: ParameterSession) -> None:

@@ -1,12 +1,19 @@
 """What a caller of the torch front ends gives: parameters, closures and numbers, checked."""
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from unsaddle.methods.checks import number, shown
 from unsaddle.torch.ops import Vector, torch
 
-LARGEST = 1e38  # a precision has to reach this far
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    reach: float = 1e38  # 1e5 to 1e38: of a precision; squares of what float16 holds overflow it
+
+
+TUNING = Tuning()
 
 
 def check_parameters(groups: list[dict[str, Any]]) -> None:
@@ -16,7 +23,7 @@ def check_parameters(groups: list[dict[str, Any]]) -> None:
         if not p.is_floating_point():
             hint = "; use torch.view_as_real" if p.is_complex() else ""
             raise TypeError(f"parameters must be real floating point, got {p.dtype}{hint}")
-        if torch.finfo(p.dtype).max < LARGEST:
+        if torch.finfo(p.dtype).max < TUNING.reach:
             raise TypeError(
                 f"parameters must be float64, float32 or bfloat16, got {p.dtype}, whose range is "
                 "too small: keep them in float32, model.float(), and use torch.autocast"
@@ -117,7 +124,7 @@ def _gradient(p: Any) -> torch.Tensor:
 def gradient_of(params: Vector) -> Vector:
     """Give the gradient as the parameters have it, zero where a parameter has none."""
     found: list[Any] = [p.grad for p in params]
-    plain = all(type(part) is torch.Tensor for part in found)  # what most are takes no more
+    plain = {*map(type, found)} == {torch.Tensor}  # what most are takes no more
     gradient: Vector = found if plain else [*map(_gradient, params)]
     if any(part.is_sparse for part in gradient):
         raise TypeError(

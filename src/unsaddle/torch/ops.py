@@ -49,8 +49,8 @@ class TorchOps(EagerOps):
             one = _joined(x)
             return float(torch.dot(one, one if y is x else _joined(y)))
         if y is x:
-            norms = torch._foreach_norm([*map(_fine, x)])
-            return float(torch.stack(norms).double().square().sum())
+            norms = torch.stack(torch._foreach_norm([*map(_fine, x)]))
+            return float(torch.linalg.vector_norm(norms, dtype=torch.float64)) ** 2
         parts = [torch.dot(_flat(u), _flat(v)) for u, v in zip(x, y, strict=True)]
         return float(torch.stack(parts).double().sum())
 

@@ -1,11 +1,10 @@
 """Several processes that train one model: they answer every query together, and go on alike.
 
 Every rank has the same parameters, as ``DistributedDataParallel`` keeps them, and its own part of
-the data. At a query the ranks add up one row of ``ROW`` numbers: the losses, whose mean all of them
-go on with, and two marks, by which all of them know at once whether they have the same gradients,
-and whether they are at the same query of the same run. Gradients that differ are averaged. What
-must be the same and is not is an error on every rank. All else that a run needs is a function of
-what is the same.
+the data. At each query the ranks add up one row of ``ROW`` numbers: the loss and two marks. All go
+on with the mean loss. One mark says whether all have the same gradients; those that differ are
+averaged. The other says whether all are at the same query of the same run. What must be the same
+and is not is an error on every rank. All else that a run needs is a function of what is the same.
 """
 # pyright: reportPrivateImportUsage=false
 

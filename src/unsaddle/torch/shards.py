@@ -7,7 +7,7 @@ where a number is in the whole tensor, so that a run is the same whatever the me
 # pyright: reportPrivateImportUsage=false
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,7 +18,15 @@ from unsaddle.torch.ops import Block, Row, TorchOps, Vector, ops, torch
 from unsaddle.torch.ranks import Ranks, checksum
 
 PER_COUNT = 4  # numbers that Philox gives for each of its counts
-CHUNK = 2**20  # numbers drawn at a time
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    chunk: int = 2**20  # numbers drawn at a time, 1000 and up: so few take little memory
+
+
+TUNING = Tuning()
 
 
 def check_meshes(params: Vector, ranks: Ranks) -> None:
@@ -97,8 +105,8 @@ def normal(p: Any, which: int, seed: int, episode: int) -> torch.Tensor:
     drawn = np.empty(prod(shape))
     filled = 0
     for first, count in _runs(tuple(p.shape), shape, offset):
-        for begin in range(first, first + count, CHUNK):
-            size = min(CHUNK, first + count - begin)
+        for begin in range(first, first + count, TUNING.chunk):
+            size = min(TUNING.chunk, first + count - begin)
             drawn[filled : filled + size] = _normal(key, begin, size)
             filled += size
     part = local(p)

@@ -205,12 +205,12 @@ class Perturbed:
         size = float(np.linalg.norm(y))
         self.widest = max(self.widest, size)
         curvature = float(y @ (gradient - self.slope)) / size**2
-        keep = 1 - getattr(d, "friction", 1.0)
+        momentum = 1 - getattr(d, "friction", 1.0)
         move = -d.step * gradient
-        if keep:
-            move = move + keep * s.descent.velocity
+        if momentum:
+            move = move + momentum * s.descent.velocity
         delta = REPEATS * self.p.failure_probability / s.episode**2
-        if keep:
+        if momentum:
             delta *= REPEATS / (self.steps + 1) ** 2
         apart = delta * self.p.escape.radius * sqrt(pi / (2 * (s.x.size + 1)))
         rate = gamma - self.rho * self.widest
@@ -219,7 +219,7 @@ class Perturbed:
             self.change = GO if np.linalg.norm(gradient) > self.p.tolerance else None
         elif rate > 0 and np.linalg.norm(move) < self.now * d.step * rate * apart:
             self.change = CERTIFIED
-        grown = (1 + d.step * rate) * (self.now + keep * (self.now - self.last))
+        grown = (1 + d.step * rate) * (self.now + momentum * (self.now - self.last))
         self.steps, self.now, self.last = self.steps + 1, grown, self.now
 
     def after(self, query: Query, before: State, s: State) -> State:

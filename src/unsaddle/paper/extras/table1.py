@@ -244,24 +244,24 @@ def _picture(rows: list[Row]) -> Any:
     own = [row for row in rows if row.method in METHODS]
     most = {row.method: row.largest for row in sorted(own, key=lambda row: row.largest)}
     names = sorted(most, key=lambda name: -most[name])
-    looks = {
+    styles = {
         PRINTED: (draw.COLOURS["theirs"], "o", style.GROUND),
         EXITS: (draw.COLOURS["ours"], "o", None),
         EXACT: (draw.PALETTE[2], "D", None),
     }
     picture, axes = draw.sheet(2, 0.36 * len(names) + 1.3, 5.4)
-    for way, (colour, marker, face) in looks.items():
+    for way, (colour, marker, face) in styles.items():
         mine = [row for row in own if row.way == way]
         heights = [names.index(row.method) for row in mine]
-        look = {"color": colour, "markerfacecolor": face or colour, "linestyle": "none"}
+        own_style = {"color": colour, "markerfacecolor": face or colour, "linestyle": "none"}
         size = 7 if marker == "o" else 5
         axes[0].plot(
-            [row.largest for row in mine], heights, marker, label=way, markersize=size, **look
+            [row.largest for row in mine], heights, marker, label=way, markersize=size, **own_style
         )
         powers = [fits(row)[2] for row in mine]
         bars = [[p.power - p.low for p in powers], [p.high - p.power for p in powers]]
         axes[1].errorbar([p.power for p in powers], heights, xerr=bars, marker=marker, capsize=2,
-                         markersize=size - 1, **look)  # fmt: skip
+                         markersize=size - 1, **own_style)  # fmt: skip
     for height, name in enumerate(names):
         pair = [row.largest for row in own if row.method == name]
         axes[0].plot([min(pair), max(pair)], [height, height], color=style.FAINT, zorder=0)
