@@ -31,7 +31,6 @@ import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
 from unsaddle.jax.together import agree  # noqa: E402
-from unsaddle.methods.table import STOCHASTIC  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
@@ -214,28 +213,24 @@ def _square(shape):
 
 
 def stepped():
-    """An optax step with everything spread: the state keeps it."""
-    x, c = problem()
-    tx = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
-    params, c = spread(x), spread(c)
-    state = tx.init(params)
-    step = stepping(tx)
-
+    """Methods of optax with everything spread, and on one device: the state keeps it."""
+    escape = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
+    params, step = spread(problem()[0]), stepping(escape)
+    compiled = step.lower(params, escape.init(params), spread(problem()[1])).compile()
     kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
                   if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
     whole = [shape for shape in kept_whole if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
-    compiled = step.lower(params, state, c).compile()
-    for _ in range(300):
-        params, state = step(params, state, c)
-        if unsaddle.optax.outcome(state) is not None:
-            break
+    others = {
+        "pgd+nc": unsaddle.optax.pgd_nc(**CONSTANTS),
+        "psgd": unsaddle.optax.psgd(**CONSTANTS, stochastic_smoothness=8.0, variance=0.01),
+    }
     return {
-        "outcome": str(unsaddle.optax.outcome(state)),
-        "kept": kept(params),
         "whole": whole,
         "gathers": gathers(compiled),
-        "away": float(jnp.abs(params["rows"][0, 0])),
-        "methods": {name: beside_unspread(name) for name in ("escape", "pgd+nc", "auto", "psgd")},
+        "methods": {
+            "escape": beside_unspread(escape, step, 300),
+            **{name: beside_unspread(tx, stepping(tx), 60) for name, tx in others.items()},
+        },
     }
 
 
@@ -250,29 +245,23 @@ def stepping(tx):
     return step
 
 
-def transformation(name):
-    """A method on optax, or escape."""
-    if name == "escape":
-        return unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
-    if name in STOCHASTIC:
-        return unsaddle.optax.sampled(name, **CONSTANTS, stochastic_smoothness=8.0, variance=0.01)
-    return unsaddle.optax.method(name, **({} if name == "auto" else CONSTANTS))
-
-
-def beside_unspread(name, steps=60):
-    """Steps of a method on optax with everything spread, and on one device."""
-    tx, ends = transformation(name), []
-    step = stepping(tx)
-    for place in (lambda tree: jax.device_put(tree, jax.local_devices()[0]), spread):
+def beside_unspread(tx, step, most):
+    """So many steps on one device, or to an outcome, and as many with everything spread."""
+    here, found = jax.local_devices()[0], []
+    for place in (lambda tree: jax.device_put(tree, here), spread):
         params, c = map(place, problem())
-        state = tx.init(params)
-        for _ in range(steps):
+        state, steps = tx.init(params), 0
+        while steps < most and unsaddle.optax.outcome(state) is None:
             params, state = step(params, state, c)
-        ends.append((params, str(unsaddle.optax.outcome(state))))
-    (here, one), (there, other) = ends
-    moved = float(np.abs(np.asarray(here["whole"]) - 0.3).max())
-    return {"outcomes": [one, other], "apart": apart(here, there), "kept": kept(there),
-            "moved": moved}  # fmt: skip
+            steps += 1
+        found.append((params, steps, str(unsaddle.optax.outcome(state))))
+    (alone, *one), (there, *other) = found
+    return {
+        "ends": [one, other],
+        "apart": apart(alone, there),
+        "kept": kept(there),
+        "away": float(jnp.abs(there["rows"][0, 0])),
+    }
 
 
 def error_of(work, *given, **named):

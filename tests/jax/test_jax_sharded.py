@@ -56,15 +56,14 @@ def certified(found):
 
 
 def left_its_saddle(stepped):
-    assert stepped["kept"]
     assert stepped["gathers"] == stepped["whole"] == []
-    assert stepped["away"] > 0.5
+    assert stepped["methods"]["escape"]["away"] > 0.5
     for name, each in stepped["methods"].items():
-        one, other = each["outcomes"]
+        one, other = each["ends"]
         assert one == other, name
         assert each["apart"] < 1e-10, name
         assert each["kept"], name
-        assert each["moved"] > 0, name
+        assert each["away"] > 0, name
 
 
 def one_by_one(many):

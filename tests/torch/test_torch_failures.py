@@ -1,5 +1,6 @@
 """What goes wrong on one rank is an error on every rank, and a checkpoint goes on without it."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -85,7 +86,29 @@ def test_the_rank_that_hosts_the_store_is_named_where_it_was_killed(found):
     first, *others = found[FIRST]
     assert first is None
     for each in others:
-        assert "rank 0, which usually hosts it, has ended" in each["killed_first"]
+        assert "rank 0, which usually hosts it, hangs or has ended" in each["killed_first"]
+
+
+def test_a_store_whose_host_hangs_is_not_waited_for(monkeypatch):
+    """A host that was stopped keeps its connections, and the store waits for its answer."""
+    never = threading.Event()
+    hanging = SimpleNamespace(set=lambda key, text: None, check=lambda keys: never.wait())
+    monkeypatch.setattr(ranks, "TUNING", ranks.TUNING._replace(answer=0.01))
+    monkeypatch.setattr(ranks, "_store", lambda: hanging)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(ranks.Ranks, "told", False)
+    both = ranks.Ranks()
+    both.several, both.members = True, lambda: [0, 1]
+
+    @both.watched()
+    def late():
+        raise RuntimeError("Timed out waiting 10000ms for recv operation to complete")
+
+    try:
+        with pytest.raises(ranks.LostRankError, match="rank 0, which usually hosts it, hangs or"):
+            late()
+    finally:
+        never.set()
 
 
 @pytest.mark.parametrize(("waited", "longer"), [(2.0, 5.0), (20.0, 10.0), (1800.0, 30.0)])

@@ -12,10 +12,11 @@ import json
 import logging
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from math import cos, nan
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
@@ -33,8 +34,8 @@ LATE = re.compile(r"timed? ?out", re.I)  # without a connection that was closed
 KEY = "unsaddle/rank"
 HOST = 0  # the rank that mostly has the store
 GONE = (
-    f"the store of the process group no longer answers: rank {HOST}, which usually hosts it, has "
-    "ended, perhaps because another one had: see what it said"
+    f"the store of the process group no longer answers: rank {HOST}, which usually hosts it, hangs "
+    "or has ended, perhaps because another one had: see what it said"
 )
 log = logging.getLogger("unsaddle")
 HINTS = {  # of what must be the same on every rank
@@ -62,6 +63,7 @@ class Tuning(NamedTuple):
     grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself,
     share: float = 0.5  # of the time that this one has waited, (0, 1]: but no longer than that
     word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
+    answer: float = 10.0  # seconds, above 1: for so long the store may take, whose host may hang
     linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
@@ -187,7 +189,7 @@ class Ranks:
         Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
         rank = torch.distributed.get_rank()
-        _tell(store, rank, Word(place, own, heard=False))
+        _soon(lambda: (_tell(store, rank, Word(place, own, heard=False)), _told(store, ranks)))
         while True:
             told = _told(store, ranks)
             silent = [rank for rank in ranks if rank not in told]
@@ -209,6 +211,22 @@ class Word(NamedTuple):
     place: str  # where it is
     error: str  # what went wrong there, if not by others
     heard: bool  # whether it knows what became of the others
+
+
+def _soon(ask: Callable[[], Any]) -> None:
+    """Ask the store, but do not wait for ever, as it does where its host hangs."""
+    over, answered = Event(), []
+
+    def work() -> None:
+        with suppress(Exception):  # there is no answer: that is all that is said of it
+            ask()
+            answered.append(True)
+        over.set()
+
+    Thread(target=work, daemon=True).start()
+    over.wait(TUNING.answer)
+    if not answered:
+        raise TimeoutError
 
 
 def _tell(store: Any, rank: int, word: Word) -> None:
