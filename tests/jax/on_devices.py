@@ -30,11 +30,18 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
+from unsaddle.jax.together import agree  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
 CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2, "decrease_available": 3.0}
-GATHERS = re.compile(r"= *(\w+)\[([\d,]*)\]\S* (all-gather|all-to-all|collective-permute)\b")
+EXTRA = optax.GradientTransformationExtraArgs
+LARGEST = 8  # numbers that may be gathered; of a vector of theirs devices have 48
+COLLECTIVE = re.compile(
+    r"= *(\(.*?\)|\S+) (all-gather|all-reduce|all-to-all|reduce-scatter|collective-\w+)"
+    r"(?:-start)?\("
+)
+SUMMED = 47  # likewise, that may be added up: rows of inner products, by pairs or vectors kept
 
 
 def fun(x, curvature):
@@ -79,12 +86,17 @@ def kept(tree):
 
 
 def gathers(compiled):
-    """List vectors that a compiled program would bring together: more than a few numbers."""
+    """List vectors that a compiled program would bring together: more than a few numbers.
+
+    An all-reduce brings a vector together too, of which each device has a part, and zeros.
+    """
     found = [
         (what, [int(n) for n in size.split(",") if n])
-        for _, size, what in GATHERS.findall(compiled.as_text())
+        for kinds, what in COLLECTIVE.findall(compiled.as_text())
+        for size in re.findall(r"\w+\[([\d,]*)\]", kinds)
     ]
-    return [[what, size] for what, size in found if np.prod(size, initial=1) > 8]
+    most = {"all-reduce": SUMMED, "reduce-scatter": SUMMED}
+    return [it for it in found if np.prod(it[1], initial=1) > most.get(it[0], LARGEST)]
 
 
 def minimised(method="auto", counts=(None,), **given):
@@ -142,7 +154,15 @@ def operations():
             str(it.sharding.spec) for it in block.values() if it.sharding.is_fully_replicated
         ],
         "gathers": gathers(compiled),
+        "seen": seen(),
     }
+
+
+def seen():
+    """Programs that bring a vector together, in two ways."""
+    rows, places = spread(problem()[0])["rows"], jnp.arange(16)
+    ways = jax.jit(lambda u, i: jnp.sort(u.reshape(-1))), jax.jit(lambda u, i: u[i])
+    return [gathers(way.lower(rows, places).compile()) for way in ways]
 
 
 def cheapest():
@@ -193,32 +213,83 @@ def _square(shape):
 
 
 def stepped():
-    """An optax step with everything spread: the state keeps it."""
-    x, c = problem()
-    tx = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
-    params, c = spread(x), spread(c)
-    state = tx.init(params)
-
-    @jax.jit
-    def step(params, state, c):
-        value, gradient = jax.value_and_grad(fun)(params, c)
-        updates, state = tx.update(gradient, state, params, value=value)
-        return optax.apply_updates(params, updates), state
-
+    """Methods of optax with everything spread, and on one device: the state keeps it."""
+    escape = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3)
+    params, step = spread(problem()[0]), stepping(escape)
+    compiled = step.lower(params, escape.init(params), spread(problem()[1])).compile()
     kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
                   if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
     whole = [shape for shape in kept_whole if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
-    compiled = step.lower(params, state, c).compile()
-    for _ in range(300):
-        params, state = step(params, state, c)
-        if unsaddle.optax.outcome(state) is not None:
-            break
+    others = {
+        "pgd+nc": unsaddle.optax.pgd_nc(**CONSTANTS),
+        "psgd": unsaddle.optax.psgd(**CONSTANTS, stochastic_smoothness=8.0, variance=0.01),
+    }
     return {
-        "outcome": str(unsaddle.optax.outcome(state)),
-        "kept": kept(params),
         "whole": whole,
         "gathers": gathers(compiled),
-        "away": float(jnp.abs(params["rows"][0, 0])),
+        "methods": {
+            "escape": beside_unspread(escape, step, 300),
+            **{name: beside_unspread(tx, stepping(tx), 60) for name, tx in others.items()},
+        },
+    }
+
+
+def stepping(tx):
+    @jax.jit
+    def step(params, state, c):
+        value, gradient = jax.value_and_grad(fun)(params, c)
+        given = {"value": value} if isinstance(tx, EXTRA) else {}
+        updates, state = tx.update(gradient, state, params, **given)
+        return optax.apply_updates(params, updates), state
+
+    return step
+
+
+def beside_unspread(tx, step, most):
+    """So many steps on one device, or to an outcome, and as many with everything spread."""
+    here, found = jax.local_devices()[0], []
+    for place in (lambda tree: jax.device_put(tree, here), spread):
+        params, c = map(place, problem())
+        state, steps = tx.init(params), 0
+        while steps < most and unsaddle.optax.outcome(state) is None:
+            params, state = step(params, state, c)
+            steps += 1
+        found.append((params, steps, str(unsaddle.optax.outcome(state))))
+    (alone, *one), (there, *other) = found
+    return {
+        "ends": [one, other],
+        "apart": apart(alone, there),
+        "kept": kept(there),
+        "away": float(jnp.abs(there["rows"][0, 0])),
+    }
+
+
+def error_of(work, *given, **named):
+    try:
+        work(*given, **named)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def disagreeing():
+    """What every process of some says where the others ask for something else."""
+    own = jax.process_index()
+    x, c = problem()
+    given = fun, spread(x), (spread(c),)
+    solve, constants = unsaddle.jax.minimize, {**CONSTANTS, "tol": 1e-2 * (1 + own)}
+    stacked = {name: np.stack([leaf] * len(jax.devices())) for name, leaf in x.items()}
+    starts = spread(stacked, ahead=True)
+    adam = unsaddle.optax.escape(optax.adam(0.05), seed=own)
+    return {
+        "seed": error_of(solve, *given, seed=own),
+        "tol": error_of(solve, *given, "pgd+nc", **constants),
+        "max_gradients": error_of(solve, *given, max_gradients=20 + own),
+        "method": error_of(solve, *given, ("pgd", "pgd+nc")[own], **CONSTANTS),
+        "seeds": error_of(unsaddle.jax.minimize_many, fun, starts, given[2], seeds=[own] * 2),
+        "certify": error_of(unsaddle.jax.certify, jax.grad(fun), *given[1:], 0.1 + own / 10),
+        "optax": error_of(adam.init, given[1]),
+        "none": error_of(agree, given[1:], fun, seed=jnp.array(3), settings=CONSTANTS),
     }
 
 

@@ -56,9 +56,14 @@ def certified(found):
 
 
 def left_its_saddle(stepped):
-    assert stepped["kept"]
     assert stepped["gathers"] == stepped["whole"] == []
-    assert stepped["away"] > 0.5
+    assert stepped["methods"]["escape"]["away"] > 0.5
+    for name, each in stepped["methods"].items():
+        one, other = each["ends"]
+        assert one == other, name
+        assert each["apart"] < 1e-10, name
+        assert each["kept"], name
+        assert each["away"] > 0, name
 
 
 def one_by_one(many):
@@ -76,6 +81,30 @@ def test_operations_over_eight_devices_gather_no_vector():
     assert found["kept"]
     assert found["gathers"] == []
     assert len(found["whole"]) == 1  # the leaf that every device has
+    assert [[what for what, _ in each] for each in found["seen"]] == [
+        ["all-gather"],
+        ["all-reduce"],
+    ]
+
+
+@pytest.mark.slow
+def test_processes_that_ask_for_different_runs_are_told_so():
+    one, other = run("disagreeing", devices=2, processes=2)
+    assert one["disagreeing"] == other["disagreeing"]
+    said = one["disagreeing"]
+    assert said.pop("none") == "no error"
+    words = {
+        "seed": "seed must be the same on every process, got 0 on process 0; 1 on process 1: every",
+        "tol": "settings must be the same on every process, got tolerance=0.01",
+        "max_gradients": "max_gradients must be the same on every process, got 20 on process 0; 21",
+        "method": "method must be the same on every process, got pgd on process 0; pgd+nc on",
+        "seeds": "seeds must be the same on every process, got [0, 0] on process 0; [1, 1] on",
+        "certify": "settings must be the same on every process, got",
+        "optax": "seed must be the same on every process, got 0 on process 0; 1 on process 1",
+    }
+    assert said.keys() == words.keys()
+    for name, start in words.items():
+        assert said[name].startswith(f"ValueError: {start}"), said[name]
 
 
 @pytest.mark.nightly

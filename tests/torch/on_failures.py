@@ -31,6 +31,22 @@ def silent(net, opt, closure):
     return closed
 
 
+def later(ranks, parts):
+    """Some ranks lose the gradients of some parameters after two queries."""
+
+    def change(net, opt, closure):
+        def closed():
+            loss = closure()
+            if opt.queries > 1 and rank() in ranks:
+                for k in parts:
+                    net.parts[k].grad = None
+            return loss
+
+        return closed
+
+    return change
+
+
 def one_nan(net, opt, closure):
     return lambda: closure() * (float("nan") if rank() == 1 and opt.queries == 0 else 1)
 
@@ -83,6 +99,9 @@ def bad_input(place=lambda net: net):
     step("methods", (front.Auto, front.AGDAuto)[rank() % 2])
     step("no gradient", change=silent)
     step("other gradients", change=other_part)
+    step("no gradient later", change=later([1], [0, 1, 2]))
+    step("fewer gradients later", change=later([1], [2]))
+    step("no gradient anywhere", change=later([0, 1], [0, 1, 2]))
     step("no loss", change=no_loss)
     step("nan", change=one_nan)
     if place is not spread:  # its parts differ, as they should
@@ -97,6 +116,13 @@ def bad_input(place=lambda net: net):
     nothing = silent(net, net, closure_of(net, net, data()))
     found["certify"] = error_of(lambda: front.certify(nothing, net.parameters()))
     return found
+
+
+def budgets():
+    """Searches that may take so many gradients each."""
+    net = Net()
+    closure = closure_of(net, net, data())
+    return error_of(lambda: front.certify(closure, net.parameters(), max_gradients=9 + rank()))
 
 
 def bad_input_sharded():
@@ -145,30 +171,33 @@ def unmatched():
     return error_of(lambda: train(opt, closure))
 
 
-def killed():
-    """The last rank dies in the middle of a training; the others say so."""
+def killed(last=True):
+    """The last rank dies in the middle of a training, or the first; the others say so."""
     net = Net()
     opt = front.AGDAuto(net.parameters())
     plain = closure_of(opt, net, data())
 
     def closure():
-        if rank() == count() - 1 and opt.queries == 5:
+        if rank() == (count() - 1 if last else 0) and opt.queries == 5:
             os.kill(os.getpid(), 9)
         return plain()
 
     return error_of(lambda: train(opt, closure))
 
 
-def raises():
-    """The closure of one rank fails."""
+def killed_first():
+    return killed(last=False)
+
+
+def failing(fail):
+    """Something fails on the second rank, which ends; give what the first one says."""
     net = Net()
     opt = front.AGDAuto(net.parameters())
     plain = closure_of(opt, net, data())
 
     def closure():
-        if rank() == 1 and opt.queries == 5:
-            raise KeyError("no such file")
-        return plain()
+        loss = plain()
+        return fail(net) if rank() == 1 and opt.queries == 5 else loss
 
     try:
         train(opt, closure)
@@ -176,6 +205,30 @@ def raises():
         if rank() == 1:
             os._exit(1)
         return str(error)
+
+
+def raises():
+    """The closure of one rank fails."""
+
+    def fail(net):
+        raise KeyError("no such file")
+
+    return failing(fail)
+
+
+def no_number():
+    """The loss of one rank is no number."""
+    return failing(lambda net: "none")
+
+
+def sparse():
+    """A gradient of one rank is sparse."""
+
+    def fail(net):
+        net.parts[1].grad = net.parts[1].grad.to_sparse()
+        return torch.tensor(0.0)
+
+    return failing(fail)
 
 
 def whole_data():
@@ -254,7 +307,8 @@ def resumed_parts():
 
 
 for task in (
-    bad_input, bad_input_sharded, mixed, unmatched, killed, raises,
+    bad_input, bad_input_sharded, budgets, mixed, unmatched, killed, killed_first, raises,
+    no_number, sparse,
     interrupted_copies, interrupted_parts, resumed_copies, resumed_parts,
 ):  # fmt: skip
     on_ranks.TASKS[task.__name__] = task

@@ -1,13 +1,15 @@
 """What processes of a group do in the tests, ``python -m tests.torch.on_ranks FOLDER STAGES``.
 
 The stages are lists of groups in JSON: those of a list run at once. A group is
-``TASK,TASK:RANKS:TIME-OUT``; a task is a function that gives what JSON can hold.
+``TASK,TASK:RANKS:TIME-OUT:tcp``; a task is a function that gives what JSON can hold. With ``tcp``
+the first rank hosts the store, as without torchrun; else it is a file.
 """
 
 import contextlib
 import datetime
 import json
 import os
+import socket
 import subprocess
 import sys
 import traceback
@@ -100,6 +102,35 @@ def copied(name, parts, queries=QUERIES, ddp=False):
         return {**found, "at": flat(net.parameters())}
 
 
+class Experts(Net):
+    """Of which some data needs some parts only."""
+
+    def forward(self, chosen):
+        return sum((self.parts[k] - 1).square().sum() for k in chosen)
+
+
+def experts(parts=1):
+    """Each rank needs a part of its own, and none of them the third after three queries."""
+    net = Experts()
+    several = count() > 1
+    model = (
+        torch.nn.parallel.DistributedDataParallel(net, find_unused_parameters=True)
+        if several
+        else net
+    )
+    opt = front.Auto(net.parameters())
+
+    def closure():
+        opt.zero_grad()
+        third = [2] if opt.queries < 3 else []
+        own = [rank()] if several else range(parts)
+        loss = sum(model([k, *third]) for k in own) / len(own)
+        loss.backward()
+        return loss
+
+    return {**train(opt, closure), "at": flat(net.parameters())}
+
+
 def to_the_end(parts=1):
     return replicated(parts, TO_END)
 
@@ -127,7 +158,7 @@ def own_runs():
     return found
 
 
-TASKS = {it.__name__: it for it in (replicated, to_the_end, to_the_last_end, own_runs)}
+TASKS = {it.__name__: it for it in (replicated, experts, to_the_end, to_the_last_end, own_runs)}
 FOLDER = Path()  # in which tasks may write
 
 
@@ -166,19 +197,24 @@ def forked(*works):
 
 def run_group(folder, group):
     """Fork the ranks of one group, and write what they found."""
-    tasks, ranks, *limit = group.split(":")
-    given = Path(folder) / group, tasks, int(ranks)
-    forked(*(partial(run_rank, *given, own, *map(int, limit)) for own in range(int(ranks))))
+    tasks, ranks, *more = group.split(":")
+    limit = int(more[0]) if more else LIMIT
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1] if "tcp" in more else None
+    given = Path(folder) / group, tasks, int(ranks), limit, port
+    forked(*(partial(run_rank, *given, own) for own in range(int(ranks))))
     paths = [Path(folder) / f"{group}-{own}" for own in range(int(ranks))]
     found = [json.loads(path.read_text()) if path.exists() else None for path in paths]
     (Path(folder) / group).write_text(json.dumps(found))
 
 
-def run_rank(path, tasks, ranks, own, limit=LIMIT):
+def run_rank(path, tasks, ranks, limit, port, own):
     global FOLDER
     FOLDER = path.parent
+    store = f"file://{path}-store" if port is None else f"tcp://127.0.0.1:{port}"
     dist.init_process_group(
-        "gloo", init_method=f"file://{path}-store", rank=own, world_size=ranks,
+        "gloo", init_method=store, rank=own, world_size=ranks,
         timeout=datetime.timedelta(seconds=limit),
     )  # fmt: skip
     found = {}

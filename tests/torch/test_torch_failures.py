@@ -1,5 +1,8 @@
 """What goes wrong on one rank is an error on every rank, and a checkpoint goes on without it."""
 
+import threading
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,12 +10,24 @@ if not torch.distributed.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
 from tests.torch import on_ranks  # noqa: E402
+from unsaddle.torch import ranks  # noqa: E402
 
-SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,mixed:2", "killed:3", "raises:2"
+SHARED, KILLED, RAISED = "bad_input,bad_input_sharded,budgets,mixed:2", "killed:3", "raises:2"
+HOSTED, FIRST = "killed:4:15:tcp", "killed_first:3:15:tcp"  # the first rank hosts the store
+WRONG = "no_number:2", "sparse:2"
 UNMATCHED, COPIES, PARTS = "unmatched:2:10", "interrupted_copies:3", "interrupted_parts:3"
 FEWER = "resumed_copies,resumed_parts:2", "resumed_parts:1"
 ALONE = "resumed_copies,resumed_parts:1"  # at first: there is no checkpoint to begin with
-WAITING = KILLED, RAISED, UNMATCHED, COPIES, PARTS  # at once: they wait for who never comes
+WAITING = (
+    KILLED,
+    RAISED,
+    *WRONG,
+    HOSTED,
+    FIRST,
+    UNMATCHED,
+    COPIES,
+    PARTS,
+)  # at once: they wait for who never comes
 BOTH, MIXED = ("bad_input", "bad_input_sharded"), ["mixed"]
 LOST = "LostRankError: rank 2 no longer answers; go on from the last checkpoint"
 
@@ -31,6 +46,9 @@ def found(tmp_path_factory):
         ("methods", "optimiser must be the same on every rank, got Auto on rank 0; AGDAuto", BOTH),
         ("no gradient", "gradients must be the same on every rank, got [] on rank 0; [0, 1", BOTH),
         ("other gradients", "got [1, 2] on rank 0; [0, 2] on rank 1: let every rank call", BOTH),
+        ("no gradient later", "got [0, 1, 2] on rank 0; [] on rank 1: let every rank call", BOTH),
+        ("fewer gradients later", "got [0, 1, 2] on rank 0; [0, 1] on rank 1: let every", BOTH),
+        ("no gradient anywhere", "RuntimeError: Auto.step() found no gradient: call", BOTH),
         ("no loss", "loss given must be the same on every rank, got none on rank 0; by a", BOTH),
         ("nan", "NotFiniteError: the loss is nan: the parameters are as they were", BOTH),
         ("moved", "parameters must be the same on every rank, got checksum", BOTH[:1]),
@@ -56,10 +74,103 @@ def test_a_rank_that_was_killed_is_named_by_all_others(found):
 
 
 @pytest.mark.slow
+def test_the_rank_that_hosts_the_store_ends_after_all_others_have_heard(found):
+    """Two of the ranks see at once that one is gone, and the third at its time-out."""
+    *others, last = found[HOSTED]
+    assert last is None
+    assert [each["killed"] for each in others] == [LOST.replace("2", "3")] * 3
+
+
+@pytest.mark.slow
+def test_the_rank_that_hosts_the_store_is_named_where_it_was_killed(found):
+    first, *others = found[FIRST]
+    assert first is None
+    for each in others:
+        assert "rank 0, which usually hosts it, hangs or has ended" in each["killed_first"]
+
+
+def test_a_store_whose_host_hangs_is_not_waited_for(monkeypatch):
+    """A host that was stopped keeps its connections, and the store waits for its answer."""
+    never = threading.Event()
+    hanging = SimpleNamespace(set=lambda key, text: None, check=lambda keys: never.wait())
+    monkeypatch.setattr(ranks, "TUNING", ranks.TUNING._replace(answer=0.01))
+    monkeypatch.setattr(ranks, "_store", lambda: hanging)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    monkeypatch.setattr(ranks.Ranks, "told", False)
+    both = ranks.Ranks()
+    both.several, both.members = True, lambda: [0, 1]
+
+    @both.watched()
+    def late():
+        raise RuntimeError("Timed out waiting 10000ms for recv operation to complete")
+
+    try:
+        with pytest.raises(ranks.LostRankError, match="rank 0, which usually hosts it, hangs or"):
+            late()
+    finally:
+        never.set()
+
+
+@pytest.mark.parametrize(("waited", "longer"), [(2.0, 5.0), (20.0, 10.0), (1800.0, 30.0)])
+def test_a_rank_that_hangs_is_named_soon_after_the_time_out(monkeypatch, waited, longer):
+    clock, store = [0.0], {}
+    passing = SimpleNamespace(
+        set=lambda key, text: store.update({key: text.encode()}),
+        get=store.get,
+        check=lambda keys: {*keys} <= {*store},
+    )
+    monkeypatch.setattr(ranks, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ranks, "sleep", lambda time: clock.append(clock.pop() + time))
+    monkeypatch.setattr(ranks, "_store", lambda: passing)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 0)
+    monkeypatch.setattr(ranks.Ranks, "told", False)
+    both = ranks.Ranks()
+    both.several, both.members = True, lambda: [0, 1]
+
+    @both.watched()
+    def late():
+        clock[0] += waited
+        raise RuntimeError(f"Timed out waiting {1e3 * waited:g}ms for recv operation to complete")
+
+    with pytest.raises(ranks.LostRankError, match="rank 1 no longer answers; go on from the last"):
+        late()
+    assert clock[0] == pytest.approx(waited + longer, abs=0.1)
+
+
+def test_ranks_that_may_be_waiting_are_not_said_to_have_ended():
+    """Of several that are silent, some may wait for this one, which has a connection less."""
+    words = {0: ranks.Word("at query 3", "", heard=False)}
+    said = ranks._heard(words, [1, 2])
+    assert said == "one or more of the ranks 1, 2 no longer answer, others wait for them"
+
+
+@pytest.mark.slow
+def test_another_budget_of_a_search_is_named(found):
+    for each in found[SHARED]:
+        assert (
+            "max_gradients must be the same on every rank, got 9 on rank 0; 10 on"
+            in (each["budgets"])
+        )
+
+
+@pytest.mark.slow
 def test_a_rank_whose_closure_fails_is_quoted(found):
     assert found[RAISED][0]["raises"] == (
         "rank 1 ended with KeyError: 'no such file'; go on from the last checkpoint"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        (WRONG[0], "TypeError: the loss must be one real number, got 'none': let the closure"),
+        (WRONG[1], "TypeError: sparse gradients are not supported: pass sparse=False to"),
+    ],
+)
+def test_a_rank_whose_answer_cannot_be_taken_is_quoted(found, group, words):
+    said = found[group][0][group.split(":")[0]]
+    assert said.startswith(f"rank 1 ended with {words}")
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ if not torch.distributed.is_available():
 from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
 
-SHARED = "replicated,own_runs:2"
+SHARED = "replicated,experts,own_runs:2"
 DIFFERENCES = {  # at most, between ranks and one process, where rounding over a short step decides
     "cdhs": 1e-8,  # of x, to which a jump along a difference has led: 7e-10 in 60 orders of a sum
     "agd-auto": 1e-4,  # of gamma = sqrt(rho eps), rho a second difference over 2e-6: 2e-5 in 60
@@ -84,6 +84,12 @@ def test_ranks_are_one_run_to_the_end_of_every_method(tmp_path, ranks, task):
     if "last" not in task:
         orders["cdhs"] = in_orders("cdhs")
     as_one([each[task] for each in there], one, orders)
+
+
+@pytest.mark.slow
+def test_parameters_that_only_some_ranks_need_have_gradients_by_ddp(found):
+    """One that none of them needs has none, which is zero."""
+    as_one([{"auto": each["experts"]} for each in found[SHARED]], {"auto": on_ranks.experts(2)})
 
 
 @pytest.mark.slow

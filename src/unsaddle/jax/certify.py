@@ -15,6 +15,7 @@ from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Verdict
+from unsaddle.jax.together import agree
 from unsaddle.methods.search import search
 
 
@@ -113,11 +114,14 @@ def find_negative_curvature(
         probe_radius=probe_radius,
     )
     x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
-    search(method, ops.size(x), **words)  # complain now, not when tracing
+    _, parameters = search(method, ops.size(x), **words)  # complain now, not when tracing
     exact = inputs.switch("hessp", hessp)
     claim = method, tuple(words.items()), exact, inputs.on_one_device()
     grad = inputs.function(grad, "grad")
     given = x, inputs.several(args), inputs.whole(seed), limit
+    settings = parameters._replace(products=exact)
+    same = {"method": method, "settings": settings, "seed": seed, "max_gradients": limit}
+    agree(given[:2], grad, **same)
     return host.either(_find_on_host, _find, (grad, *claim), given)
 
 

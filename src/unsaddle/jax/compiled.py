@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
+
+from unsaddle.jax.inputs import tracing
 
 F = TypeVar("F", bound=Callable[..., Any])
 QUICK = {"xla_cpu_use_fusion_emitters": False}  # half the time; a run has hundreds of small kernels
@@ -21,8 +22,7 @@ def compiled(static: int) -> Callable[[F], F]:
 
         @wraps(work)
         def run(*given: Any) -> Any:
-            traced = isinstance(jax.lax.iota(int, 1), Tracer)  # no transfer, as zeros would be
-            return (within if traced or not quick() else alone)(*given)
+            return (within if tracing() or not quick() else alone)(*given)
 
         return run  # pyright: ignore[reportReturnType]
 

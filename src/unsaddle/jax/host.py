@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
-from jax.core import Tracer
 
 from unsaddle.core.arrays import CachingArrayOps, Vector
 from unsaddle.core.interrupts import hold_interrupts_back
@@ -45,7 +44,7 @@ EAGER = "jax_disable_jit"  # the name of a flag that JAX's types leave out
 
 def suits(x: Tree, *given: Any) -> bool:
     """Say whether a run is the host's: what it is given is known, small, and of one processor."""
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((jax.lax.iota(int, 1), x, given))):
+    if inputs.tracing(x, given):
         return False
     if getattr(jax.config, EAGER):  # fun would be given NumPy's arrays
         return False

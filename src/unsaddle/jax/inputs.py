@@ -19,6 +19,12 @@ LARGEST = 2**31 - 1  # number that can be counted
 BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 
 
+def tracing(*given: Any) -> bool:
+    """Say whether JAX traces, rather than computes; asking transfers nothing, as zeros would."""
+    leaves = jax.tree.leaves((jax.lax.iota(int, 1), given))
+    return any(isinstance(leaf, Tracer) for leaf in leaves)
+
+
 def tree(x: Tree, name: str, exactly: bool = False) -> Tree:
     """Check a start point and give its leaves as arrays of floats."""
     for leaf in _leaves(x, name):

@@ -19,6 +19,7 @@ from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Many, Solution, Verdict
+from unsaddle.jax.together import agree
 from unsaddle.methods.constants import Given, spelled
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
 
@@ -58,6 +59,8 @@ def minimize(
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
     problem = x0, inputs.several(args), inputs.whole(seed), limit
+    same = {"method": method, "settings": parameters, "seed": seed, "max_gradients": limit}
+    agree(problem[:2], fun, **same)
     solution = host.either(_solve_on_host, _solve, settings, problem)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
         word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
@@ -108,7 +111,10 @@ def minimize_many(
     parameters = _parameters(method, one, given, minimize_many, messages.MANY)
     limit = inputs.most("max_gradients", max_gradients)
     settings = inputs.function(fun), method, parameters, inputs.on_one_device()
-    return _solve_many(*settings, starts, inputs.several(args), seeds, limit)
+    args = inputs.several(args)
+    same = {"method": method, "settings": parameters, "seeds": seeds, "max_gradients": limit}
+    agree((starts, args), fun, **same)
+    return _solve_many(*settings, starts, args, seeds, limit)
 
 
 def _parameters(

@@ -22,6 +22,7 @@ from unsaddle.jax.inputs import BATCHES, LARGEST, Tree
 from unsaddle.jax.loop import Carry, Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Solution, Verdict
+from unsaddle.jax.together import agree
 from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import DEFAULTS, SampledGiven, spelled
 from unsaddle.methods.stochastic_theory import concentrated
@@ -82,6 +83,7 @@ def minimize_stochastic(
     request = _request(method, ops.size(x0), words, rows)
     limit = inputs.most("max_samples", max_samples)
     fun, seed = inputs.function(fun), inputs.whole(seed)
+    agree((x0, data), fun, settings=request, seed=seed, max_samples=limit)
     return _solve(fun, request, drawer, x0, data, seed, limit)
 
 

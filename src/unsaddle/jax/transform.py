@@ -14,6 +14,7 @@ from unsaddle.jax.inputs import Tree, tree
 from unsaddle.jax.loop import Phases, Run, due, first_state, look_up, loop, received, rest
 from unsaddle.jax.ops import cast, ops
 from unsaddle.jax.packing import pack
+from unsaddle.jax.together import agree
 
 Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
 
@@ -59,6 +60,7 @@ def stepping(
 def first(solver: Solver, parameters: Parameters, params: Tree, seed: int) -> Stepped:
     """Give the first state, each leaf in an array of its own: the caller may donate them."""
     params = tree(params, "params", exactly=True)
+    agree(params, first, settings=parameters, seed=seed)
     kernel = first_state(solver, parameters, params, seed)
     ended, number = jnp.zeros_like(kernel.phase), jnp.zeros_like(kernel.drawn)
     return jax.tree.map(jnp.array, Stepped(kernel, ended, number, jnp.array(True)))

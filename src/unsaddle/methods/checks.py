@@ -1,6 +1,6 @@
 """The one checker of arguments: numbers, whole numbers, names and functions, on every front end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import inf, isfinite, nan
 from numbers import Real
 from typing import Any
@@ -78,3 +78,27 @@ def shown(value: Any) -> str:
     except Exception:  # its own affair; a number may have too many digits to be written
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:76]} ..."
+
+
+def unlike(name: str, values: Mapping[int, Any], who: str, hint: str) -> str:
+    """Say what has to be the same of some processes and is not; nothing if it is the same."""
+    texts = dict(zip(values, _apart([*values.values()]), strict=True))
+    if len({*texts.values()}) < 2:
+        return ""
+    where = {text: [it for it in texts if texts[it] == text] for text in texts.values()}
+    got = "; ".join(f"{text} on {who} {listed(its)}" for text, its in where.items())
+    return f"{name} must be the same on every {who}, got {got}: {hint}"
+
+
+def _apart(values: list[Any]) -> list[str]:
+    """Give values in words, of dictionaries what differs."""
+    if not all(isinstance(each, dict) for each in values):
+        return [*map(str, values)]
+    every = {name: {str(each.get(name)) for each in values} for it in values for name in it}
+    names = [name for name, found in every.items() if len(found) > 1]
+    return [", ".join(f"{name}={each.get(name)}" for name in names) for each in values]
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Write numbers in a row."""
+    return ", ".join(map(str, numbers))

@@ -105,7 +105,8 @@ def certify(
             ask = clears if gradients == 1 and not ranks.several else closure
             same = {"query": f"{gradients}, {name_of(query.phase)}", **run}
             run = {}  # is compared once
-            session.tell(gradient=_gradient(ask, at, ranks, same))
+            with ranks.watched():
+                session.tell(gradient=_gradient(ask, at, ranks, same))
             gradients += 1
     finally:
         session.settle()
@@ -119,17 +120,17 @@ def certify(
 
 def _run(seed: int, limit: float, parameters: Parameters) -> dict[str, Any]:
     """Say what ranks compare at first."""
-    own = {"optimiser": "certify", "seed": seed, "most gradients": str(limit)}
+    own = {"optimiser": "certify", "seed": seed, "max_gradients": str(limit)}
     return {**own, "settings": dict(leaves(parameters))}
 
 
 def _gradient(closure: Closure, at: Vector, ranks: Ranks, same: dict[str, Any]) -> Vector:
     """Give the gradient where the parameters are, lent; if there are ranks, the mean of theirs."""
-    with ranks.watched(), torch.enable_grad():
+    with torch.enable_grad():
         closure()
     if ranks.several:
         there = [i for i, p in enumerate(at) if p.grad is not None]
-        plain = [p for p in at if not is_sharded(p)]
+        plain = [at[i] for i in there if not is_sharded(at[i])]
         begins = must_agree(at, ranks) if "seed" in same else {}
         ranks.together(None, plain, at[0].device, {**same, **begins, "gradients": there})
     if all(p.grad is None for p in at):

@@ -205,7 +205,7 @@ class Escape(SessionOptimizer):
     def _asked(self) -> Any:
         """Call the closure for the inner optimiser."""
         assert self._closure is not None
-        with self._group().watched(), torch.enable_grad():
+        with torch.enable_grad():
             loss = self._closure()
         return self._agreed(loss)
 

@@ -110,7 +110,8 @@ class SessionOptimizer(torch.optim.Optimizer):
         if self.outcome is not None:
             return self._loss if loss is None else loss
         if closure is None:
-            self._answer(loss)
+            with self._group().watched():
+                self._answer(loss)
             return loss
         self._closure = closure
         try:
@@ -196,9 +197,10 @@ class SessionOptimizer(torch.optim.Optimizer):
         return [p for group in self.param_groups for p in group["params"]]
 
     def _call(self, closure: Closure) -> Any:
-        with self._group().watched(), torch.enable_grad():
-            loss = closure()
-        self._answer(loss)
+        with self._group().watched():
+            with torch.enable_grad():
+                loss = closure()
+            self._answer(loss)
         return loss
 
     def _answer(self, loss: Any) -> None:
@@ -229,18 +231,20 @@ class SessionOptimizer(torch.optim.Optimizer):
             return loss
         params, moving = self.all_parameters(), self._moving()
         order = {id(p): i for i, p in enumerate(params)}
+        there = [p for p in moving if p.grad is not None]
         way = "as it is" if self._closure is None else "by a closure"
         same: dict[str, Any] = {
             "optimiser": self.name,
             "seed": self.seed,
-            "gradients": [order[id(p)] for p in moving],
+            "gradients": [order[id(p)] for p in there],
+            "earlier gradients": [order[id(p)] for p in moving if p.grad is None],
             "query": f"{self.queries}, {self.phase}",
             "loss given": "none" if loss is None else way,
         }
         if query is None or query.searches:
             same |= {"settings": dict(leaves(self._current())), **must_agree(params, ranks)}
         own = None if loss is None else number(loss)
-        averaged = [p for p in moving if not is_sharded(p)]  # who shards the others has done it
+        averaged = [p for p in there if not is_sharded(p)]  # who shards the others has done it
         return ranks.together(own, averaged, params[0].device, same)
 
     def _advance(self) -> None:

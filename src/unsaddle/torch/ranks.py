@@ -8,20 +8,22 @@ and is not is an error on every rank. All else that a run needs is a function of
 """
 # pyright: reportPrivateImportUsage=false
 
+import json
 import logging
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from math import cos, nan
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
-from unsaddle.methods.checks import shown
+from unsaddle.methods.checks import listed, shown, unlike
 from unsaddle.torch.inputs import gradient_of
 from unsaddle.torch.ops import TUNING as OPS_TUNING
 from unsaddle.torch.ops import Vector, ops, torch
@@ -30,15 +32,23 @@ ROW = 5  # numbers that a query adds up: the loss, and two of each mark
 LOST = re.compile(r"closed by peer|reset by peer|broken pipe|timed? ?out|socket|connect", re.I)
 LATE = re.compile(r"timed? ?out", re.I)  # without a connection that was closed
 KEY = "unsaddle/rank"
+HOST = 0  # the rank that mostly has the store
+GONE = (
+    f"the store of the process group no longer answers: rank {HOST}, which usually hosts it, hangs "
+    "or has ended, perhaps because another one had: see what it said"
+)
 log = logging.getLogger("unsaddle")
 HINTS = {  # of what must be the same on every rank
     "optimiser": "make the same optimiser on every rank",
     "seed": "pass the same seed= on every rank",
     "settings": "pass the same constants and settings on every rank",
+    "max_gradients": "pass the same max_gradients= on every rank",
     "meshes": "make one mesh of all ranks, or parts of it, and shard them alike on every rank",
     "parameters": "begin with the same on every rank, as DistributedDataParallel(model) does, or "
     "call torch.distributed.broadcast(p.data, 0) for each of them",
-    "gradients": "let every rank call backward() on a loss of the same parameters",
+    "gradients": "let every rank call backward() on a loss of the same parameters; where a "
+    "rank needs fewer of them, use DistributedDataParallel(model, find_unused_parameters=True)",
+    "earlier gradients": "load the same state on every rank",
     "loss given": "call step(closure) or step(loss=loss), the same on every rank",
     "query": "the ranks must take the same steps: call step equally often on every rank, and run "
     "them on the same kind of processor with the same number of threads",
@@ -50,8 +60,11 @@ class Tuning(NamedTuple):
 
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
-    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself
+    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself,
+    share: float = 0.5  # of the time that this one has waited, (0, 1]: but no longer than that
     word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
+    answer: float = 10.0  # seconds, above 1: for so long the store may take, whose host may hang
+    linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
@@ -88,7 +101,7 @@ class Ranks:
 
         Args:
             loss: This rank's, if there is one.
-            params: Those that have gradients, which are averaged unless they are the same.
+            params: Those whose gradients are averaged unless they are the same.
             device: Where the parameters are.
             same: What must be the same on every rank, by name.
 
@@ -110,7 +123,7 @@ class Ranks:
         if not alike[1]:
             raise ValueError(self._difference(same))
         if self.averages or not alike[0]:
-            self._average(params, gradient)
+            self._average(gradient)
         return None if loss is None else total / self.count
 
     def add_up(self, row: torch.Tensor, place: str = "at a sum") -> None:
@@ -118,14 +131,13 @@ class Ranks:
         with self.watched(place):
             torch.distributed.all_reduce(row, group=self.group)
 
-    def _average(self, params: Vector, gradient: Vector) -> None:
-        """Average the gradients over the ranks, in place."""
+    def _average(self, gradient: Vector) -> None:
+        """Average a gradient over the ranks, in place."""
         if not self.averages:
             log.info("gradients differ between ranks: they are averaged at every query")
             self.averages = True
         kinds: dict[torch.dtype, Vector] = {}
-        for p, g in zip(params, gradient, strict=True):
-            p.grad = g  # zero where there was none
+        for g in gradient:
             kinds.setdefault(g.dtype, []).append(g)
         for own in kinds.values():
             joined = _flatten_dense_tensors(own)
@@ -138,11 +150,9 @@ class Ranks:
         with self.watched("at what differs"):
             torch.distributed.all_gather_object(found, dict(mine), group=self.group)
         for name, hint in HINTS.items():
-            texts = _apart([each.get(name) for each in found])
-            if len({*texts}) > 1:
-                where = {text: [r for r, it in enumerate(texts) if it == text] for text in texts}
-                got = "; ".join(f"{text} on rank {_listed(r)}" for text, r in where.items())
-                return f"{name} must be the same on every rank, got {got}: {hint}"
+            values = {rank: each.get(name) for rank, each in enumerate(found)}
+            if said := unlike(name, values, "rank", hint):
+                return said
         return f"the ranks are not in the same run: {HINTS['query']}"
 
     @contextmanager
@@ -150,18 +160,20 @@ class Ranks:
         """Tell other ranks of an error here, and name the rank where an answer stays away."""
         if Ranks.told:
             self._take_back()
+        begin = monotonic()
         try:
             yield
         except Exception as error:
-            if not self.several or isinstance(error, LostRankError):
+            if not self.several or Ranks.told:  # alone, or it was told of within
                 raise
             lost = isinstance(error, RuntimeError) and LOST.search(str(error))
             own = "" if lost else f"{type(error).__name__}: {error}"
-            patience = TUNING.grace if LATE.search(str(error)) else TUNING.word
+            late = LATE.search(str(error)) is not None
+            longest = min(TUNING.grace, TUNING.share * (monotonic() - begin)) if late else 0.0
             try:
-                said = self._check_in(own, place, patience)
+                said = self._check_in(own, place, max(TUNING.word, longest))
             except Exception:
-                said = "the store of the process group no longer answers: its host has ended"
+                said = GONE
             if lost:
                 raise LostRankError(f"{said}; go on from the last checkpoint") from error
             raise
@@ -174,19 +186,62 @@ class Ranks:
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
         """Tell the others where this rank is, and what went wrong; hear the same of them."""
-        store, ranks, begin = _store(), self.members(), monotonic()
-        store.set(f"{KEY}/{torch.distributed.get_rank()}", f"{place}\n{own}")
         Ranks.told = True
+        store, ranks, begin = _store(), self.members(), monotonic()
+        rank = torch.distributed.get_rank()
+        _soon(lambda: (_tell(store, rank, Word(place, own, heard=False)), _told(store, ranks)))
         while True:
-            keys = {rank: f"{KEY}/{rank}" for rank in ranks}
-            there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
-            told = {rank: text.split("\n", 1) for rank, text in there.items() if text}
+            told = _told(store, ranks)
             silent = [rank for rank in ranks if rank not in told]
-            broken = any(error for _, error in told.values())
+            known = any(word.error or word.heard for word in told.values())
             waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
-            if own or broken or monotonic() - begin >= waits:
-                return _heard(told, silent)
+            if known or monotonic() - begin >= waits:
+                break
             sleep(TUNING.pause)
+        _tell(store, rank, Word(place, own, heard=True))
+        end = monotonic() + TUNING.linger
+        while rank == HOST and not _all_heard(store, ranks) and monotonic() < end:
+            sleep(TUNING.pause)
+        return _heard(told, silent)
+
+
+class Word(NamedTuple):
+    """What a rank tells the others."""
+
+    place: str  # where it is
+    error: str  # what went wrong there, if not by others
+    heard: bool  # whether it knows what became of the others
+
+
+def _soon(ask: Callable[[], Any]) -> None:
+    """Ask the store, but do not wait for ever, as it does where its host hangs."""
+    over, answered = Event(), []
+
+    def work() -> None:
+        with suppress(Exception):  # there is no answer: that is all that is said of it
+            ask()
+            answered.append(True)
+        over.set()
+
+    Thread(target=work, daemon=True).start()
+    over.wait(TUNING.answer)
+    if not answered:
+        raise TimeoutError
+
+
+def _tell(store: Any, rank: int, word: Word) -> None:
+    store.set(f"{KEY}/{rank}", json.dumps(word))
+
+
+def _told(store: Any, ranks: list[int]) -> dict[int, Word]:
+    """Give what ranks have told so far."""
+    keys = {rank: f"{KEY}/{rank}" for rank in ranks}
+    there = {rank: store.get(k).decode() for rank, k in keys.items() if store.check([k])}
+    return {rank: Word(*json.loads(text)) for rank, text in there.items() if text}
+
+
+def _all_heard(store: Any, ranks: list[int]) -> bool:
+    return all(word.heard for word in _told(store, ranks).values())
 
 
 def _store() -> Any:
@@ -194,19 +249,22 @@ def _store() -> Any:
     return torch.distributed.distributed_c10d._get_default_store()
 
 
-def _heard(told: dict[int, list[str]], silent: list[int]) -> str:
+def _heard(told: dict[int, Word], silent: list[int]) -> str:
     """Say what became of the ranks, by what they told."""
-    broken = [f"rank {rank} ended with {error}" for rank, (_, error) in told.items() if error]
+    broken = [f"rank {rank} ended with {it.error}" for rank, it in told.items() if it.error]
     if broken:
         return "; ".join(broken)
+    if len(silent) == 1:
+        return f"rank {silent[0]} no longer answers"
     if silent:
-        return f"rank {_listed(silent)} no longer answers"
+        return f"one or more of the ranks {listed(silent)} no longer answer, others wait for them"
     places = {
-        place: [r for r, (it, _) in told.items() if it == place] for place, _ in told.values()
+        word.place: [r for r, it in told.items() if it.place == word.place]
+        for word in told.values()
     }
     if len(places) < 2:
         return "a rank took longer than the group's time-out"
-    waits = "; ".join(f"rank {_listed(ranks)} {place}" for place, ranks in places.items())
+    waits = "; ".join(f"rank {listed(ranks)} {place}" for place, ranks in places.items())
     return (
         f"ranks wait for each other, {waits}: let the closures of all ranks make the same calls of "
         "torch.distributed, and call step equally often"
@@ -263,15 +321,3 @@ def number(loss: Any) -> float:
             f"the loss must be one real number, got {shown(loss)}: let the closure return a tensor "
             "of one number, such as loss.mean()"
         ) from error
-
-
-def _apart(values: list[Any]) -> list[str]:
-    """Give values in words, of dictionaries what differs."""
-    if not all(isinstance(each, dict) for each in values):
-        return [*map(str, values)]
-    names = [name for name in values[0] if len({str(each.get(name)) for each in values}) > 1]
-    return [", ".join(f"{name}={each.get(name)}" for name in names) for each in values]
-
-
-def _listed(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks))
