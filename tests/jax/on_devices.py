@@ -36,12 +36,13 @@ SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
 CONSTANTS = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2, "decrease_available": 3.0}
 EXTRA = optax.GradientTransformationExtraArgs
-LARGEST = 8  # numbers that may be gathered; of a vector of theirs devices have 48
+LARGEST = 8  # numbers that may be gathered
 COLLECTIVE = re.compile(
     r"= *(\(.*?\)|\S+) (all-gather|all-reduce|all-to-all|reduce-scatter|collective-\w+)"
     r"(?:-start)?\("
 )
-SUMMED = 47  # likewise, that may be added up: rows of inner products, by pairs or vectors kept
+PART = 48  # numbers of each tensor that is spread; rows of inner products, which are added up, have
+# 40, as L-BFGS has pairs, 32 or 102, as many as Lanczos has vectors
 
 
 def fun(x, curvature):
@@ -95,8 +96,12 @@ def gathers(compiled):
         for kinds, what in COLLECTIVE.findall(compiled.as_text())
         for size in re.findall(r"\w+\[([\d,]*)\]", kinds)
     ]
-    most = {"all-reduce": SUMMED, "reduce-scatter": SUMMED}
-    return [it for it in found if np.prod(it[1], initial=1) > most.get(it[0], LARGEST)]
+    return [[what, size] for what, size in found if _many(what, int(np.prod(size, initial=1)))]
+
+
+def _many(what, count):
+    """Say whether so many numbers are a vector, or several of them."""
+    return count % PART == 0 if what in ("all-reduce", "reduce-scatter") else count > LARGEST
 
 
 def minimised(method="auto", counts=(None,), **given):
