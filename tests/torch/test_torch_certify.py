@@ -9,14 +9,10 @@ from tests.torch_problem import Problem  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("dtype", "low", "raised", "radius"),
-    [(torch.float32, -2.2e-3, 0.00447, 0.2184), (torch.bfloat16, -0.19, 0.378, 0.125)],
+    ("dtype", "low", "raised"), [(torch.float32, -2.2e-3, 0.00447), (torch.bfloat16, -0.19, 0.378)]
 )
-def test_curvature_is_found_where_the_floor_was_raised(dtype, low, raised, radius):
-    """Half of the raised floor, twice what the precision may hide; a fifth of that is hidden.
-
-    Over a radius that is given: one that is chosen, from both sides, hides less.
-    """
+def test_curvature_is_found_where_the_floor_was_raised(dtype, low, raised):
+    """Half of the raised floor, twice what the precision may hide; a fifth of that is hidden."""
     centre = 100.0 if dtype is torch.float32 else 0.05
     x = torch.nn.Parameter(torch.full((20,), centre, dtype=dtype))
     spectrum = torch.linspace(0.1, 1, 20, dtype=dtype)
@@ -26,19 +22,12 @@ def test_curvature_is_found_where_the_floor_was_raised(dtype, low, raised, radiu
 
     given = {"smoothness": 1.0, "hessian_lipschitz": 1e-3, "curvature_tol": 1e-3}
     spectrum[0] = low
-    assert front.certify(closure, [x], probe_radius=radius, **given).holds is False
     assert front.certify(closure, [x], **given).holds is False
     spectrum[0] = low / 5
-    claim = front.certify(closure, [x], probe_radius=radius, **given)
+    claim = front.certify(closure, [x], **given)
     assert claim.holds
     assert claim.curvature_tol == pytest.approx(raised, rel=0.02)
     assert "raised from 0.001" in claim.note
-    finer = front.certify(closure, [x], **given)
-    assert finer.central
-    if finer.holds:
-        assert abs(low / 5) < finer.curvature_tol < claim.curvature_tol / 2
-    else:
-        assert finer.curvature == pytest.approx(low / 5, rel=0.05)
 
 
 @pytest.mark.parametrize(("far", "width"), [(3.0, 0.03), (30.0, 0.3), (300.0, 0.03), (3000.0, 0.3)])

@@ -8,8 +8,6 @@ With s the noise of a gradient, a difference over r is off by
 Noise need not be the same over all distances: a program that starts from its last answer is less
 noisy close by. So these terms are measured over each r that is tried, and the least sum is chosen;
 s is at least what was declared, or measured for the best difference so far.
-The terms for r/2 follow from those over r: it is taken where that halves the error, or lessens it
-and r is the longest that may be tried.
 A central difference takes twice the gradients: it is taken where the forward one hides gamma and it
 is at least twice as good; a rho_4 that noise hides is then left out on both sides.
 """
@@ -59,13 +57,6 @@ def measured(ops: Ops, p: Parameters, e: Any, gradient: Vector) -> Measured:
     return Measured(r, noise, probe.held, ops.norm(odd) * 4 / 3, gamma, enough)
 
 
-def halved(m: Measured) -> Measured:
-    """What follows for r/2, as rho_4 r^2/6 over r is an upper bound of what it is."""
-    return m._replace(
-        radius=m.radius / 2, noise=2 * m.noise, bending=m.bending / 2, quartic=m.quartic / 4
-    )
-
-
 def hides(m: Measured) -> Scalar:
     """Say whether bending cannot be told from noise over this r."""
     return m.quartic <= TUNING.visible * m.noise
@@ -80,15 +71,9 @@ def error_over(ops: Ops, m: Measured) -> tuple[Scalar, Scalar]:
     return ops.where(twice, central, forward), twice
 
 
-def better(
-    ops: Ops, probe: Probe, error: Scalar, m: Measured, pays: Scalar
-) -> tuple[Probe, Scalar]:
-    """Give the best so far, of which the error is given, or that over r, or over r/2 if it pays."""
+def better(ops: Ops, probe: Probe, error: Scalar, m: Measured) -> tuple[Probe, Scalar]:
+    """Give the best difference so far, of which the error is given, or the better one over r."""
     off, twice = error_over(ops, m)
-    of_half, twice_of_half = error_over(ops, halved(m))
-    shorter = of_half < pays * off
-    m, off = ops.switch(shorter, halved(m), m), ops.where(shorter, of_half, off)
-    twice = ops.where(shorter, twice_of_half, twice)
     improves = off < error
     found = {
         "radius": m.radius,

@@ -51,16 +51,6 @@ class Tuning(NamedTuple):
 TUNING = Tuning()
 
 
-def last_radius(
-    ops: Ops, p: Parameters, x: Vector, radius: Scalar
-) -> tuple[Scalar, Scalar, Scalar]:
-    """The longest r that may be tried, whether it gains, and what r/2 has to gain over this r."""
-    longest = reach(ops, p, x, TUNING.widest)
-    gains = longest >= TUNING.gains * radius
-    pays = ops.where(gains, 1 / TUNING.level, 1.0)  # of the error over r
-    return longest, gains, ops.where(longest > 0, pays, 0.0)
-
-
 def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x~ + r v_1) if it stands out from noise, or the error asks for r; else lengthen r."""
     e, r, longest = s.escape, s.escape.resolution.radius, reach(ops, p, s.x, TUNING.widest)
@@ -98,8 +88,9 @@ def half_ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
 def half_behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep the better difference; try another radius, or be content."""
     e, wide = s.escape, measured(ops, p, s.escape, gradient)
-    longest, longer, half_pays = last_radius(ops, p, s.x, wide.radius)
-    best, error = better(ops, e.probe, e.resolution.error, wide, half_pays)
+    longest = reach(ops, p, s.x, TUNING.widest)
+    longer = longest >= TUNING.gains * wide.radius
+    best, error = better(ops, e.probe, e.resolution.error, wide)
     radius, again = next_radius(ops, e, wide, best, error)
     fits, least = radius <= longest, best.radius / TUNING.longer
     again = again & (fits | longer | (e.probe.stage == 0)) & (longest > 0)

@@ -39,7 +39,6 @@ class Judged(NamedTuple):
     noisy: Scalar  # whether bending hides gamma as noise would
     same: Scalar  # whether the error is about that of the pair before
     back: Scalar  # whether the radius before was better, and will do
-    rounded: Scalar  # whether rounding hides the gamma that is given, however short r is
     factor: Scalar  # what r is to be multiplied by, zero if it will do
 
 
@@ -121,7 +120,4 @@ def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))
     ratio = error / ops.maximum(before, ops.tiny(e.gradient))
     same = (ratio > 1 / TUNING.same) & (ratio < TUNING.same)
-    fixed = p.products | (p.escape.unit + p.escape.probe_radius > 0) | nothing | bent
-    short = (p.escape.curvature_tol > 0) & (visible_curvature(error) > view.resolution.asked)
-    rounded = ops.where(fixed, False, short)
-    return Judged(nothing, noisy, same, back, rounded, ops.where(noisy, 0.0, factor))
+    return Judged(nothing, noisy, same, back, ops.where(noisy, 0.0, factor))

@@ -12,7 +12,6 @@ bending hides gamma                                   r is shortened, to a quart
                                                       is curvature beside the bending, at once to
                                                       where bending should no longer hide gamma
 the same, but the r before was better, and will do    the search begins with the r before
-rounding hides the gamma that is given                ``noisy_radius.py`` chooses r and the sides
 it hides gamma, and a shorter r made it worse, or     ``noise_level.py`` finds out if it is noise,
 the gradient changes over r/2 as much as over r       at one gradient more
 both differences are exactly zero                     r is lengthened by four, until something is
@@ -108,8 +107,7 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     pair, r = judge(ops, p, e, view), view.resolution.radius
     again = (pair.factor > 0) & (pair.factor * r <= reach(ops, p, s.x, TUNING.widest))
     seen = view.resolution._replace(radius=ops.where(again, pair.factor * r, r))
-    forgotten = (again & pair.nothing) | pair.rounded
-    seen = seen._replace(error=ops.where(forgotten, inf, seen.error))
+    seen = seen._replace(error=ops.where(again & pair.nothing, inf, seen.error))
     before = e.resolution._replace(radius=r / e.probe.radius_factor)
     probe = known(ops, e.probe, view, pair, again)
     after = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
@@ -119,13 +117,11 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 
 def known(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Probe:
     """What is known once the pair has been judged."""
-    factor = ops.where(again, pair.factor, ops.where(pair.rounded, 1.0, probe.radius_factor))
-    r, counted = view.resolution.radius, view.resolution.noise
+    r = view.resolution.radius
     return probe._replace(
-        radius_factor=factor,
+        radius_factor=ops.where(again, pair.factor, probe.radius_factor),
         held=view.change * r * r / (4 * sqrt(6)),
         stage=ops.where(pair.noisy & pair.same, probe.stage + 1, 0),
-        noise=ops.where(pair.rounded, counted, probe.noise),
     )
 
 
@@ -133,8 +129,7 @@ def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> 
     """Measure the noise, probe again, search, or end unresolved."""
     coarse = p.escape.unit + p.escape.probe_radius > 0
     unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | astray(ops, p, view)
-    first_step = ops.where(pair.rounded, NOISY_AHEAD, FIRST_STEP)
-    ready = ops.where(unresolved, UNRESOLVED, first_step)
+    ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
     return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
 
 
