@@ -12,7 +12,7 @@ from unsaddle.paper.batch import Batch
 class Together(Batch):
     """All rows draw from one generator, of (seed, episode)."""
 
-    def noise(self, like, seed, episode):
+    def normal(self, like, seed, episode):
         return np.random.default_rng((seed, int(np.max(episode)), 0)).standard_normal(like.shape)
 
 

@@ -120,7 +120,7 @@ def optimum(problem: Problem, result: Any) -> int | None:
     if not result.success or problem.n > ROOM:
         return None
     end = result.state.state
-    first, known = ops.noise(end.x, end.seed, end.episode), evidence(ops, end).resolution
+    first, known = ops.normal(end.x, end.seed, end.episode), evidence(ops, end).resolution
     return fewest(product(problem, result.x), first, known.curvature_tol, known.needed)
 
 

@@ -38,7 +38,7 @@ RESUME = "tests/numpy/test_resume.py tests/numpy/test_archive.py"
 DRIVER = "tests/numpy/test_driver.py tests/numpy/test_interrupts.py"
 ESCAPES = f"{FORMULAS} tests/escapes/test_escapes.py tests/escapes/test_hard_cases.py"
 AUTO = "tests/methods/test_auto.py tests/methods/test_agd_auto.py"
-STREAM = "tests/core/test_noise_stream.py tests/core/test_ops.py"
+STREAM = "tests/core/test_draws.py tests/core/test_ops.py"
 LIST = (
     Mutation(
         "core/resolution.py",

@@ -54,7 +54,7 @@ def test_the_dimension_is_that_of_the_internal_coordinates(case):
 def test_random_directions_are_internal(make):
     space = Space(make())
     y, before = space.start, space.optimizable.get_x()
-    xi = AtomsOps(space).noise(y, 0, 1)
+    xi = AtomsOps(space).normal(y, 0, 1)
     assert np.allclose(space.rigid(y) @ xi, 0, atol=1e-10)
     assert np.allclose(space.internal(xi, y), xi, atol=1e-10)
     assert np.array_equal(space.optimizable.get_x(), before)

@@ -12,15 +12,15 @@ from unsaddle.methods.constants import SampledConstants
 from unsaddle.methods.table import find, override
 from unsaddle.numpy.ops import ops as numpy_ops
 
-DRAWS = 1200  # of noise, that are shared: sharp-sgd numbers its own from 1000 on
+DRAWS = 1200  # that the backends share: sharp-sgd numbers its own from 1000 on
 CONSTANTS = SampledConstants.__annotations__
 
 
 @cache
 def draws(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the noise that every backend is to use."""
+    """Give what every backend is to draw."""
     like = np.zeros(n)
-    normal = np.array([numpy_ops.noise(like, 0, j) for j in range(DRAWS)])
+    normal = np.array([numpy_ops.normal(like, 0, j) for j in range(DRAWS)])
     return normal, np.array([numpy_ops.uniform(like, 0, j) for j in range(DRAWS)])
 
 

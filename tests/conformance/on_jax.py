@@ -84,16 +84,16 @@ def _same_noise_in_jax(n: int, patch: Any) -> None:
     from unsaddle.jax.ops import ops
 
     numbers = draws(n)
-    normal, radius = map(jnp.array, numbers)
+    normals, radius = map(jnp.array, numbers)
 
-    def noise(like: Any, seed: Any, episode: Any) -> Any:
+    def normal(like: Any, seed: Any, episode: Any) -> Any:
         """In the form of like: a tree, or the one vector that it is packed into."""
         _, unpack = ravel_pytree(like)
-        return unpack(normal[episode])
+        return unpack(normals[episode])
 
-    patch.setattr(ops, "noise", noise)
+    patch.setattr(ops, "normal", normal)
     patch.setattr(ops, "uniform", lambda like, seed, episode: radius[episode])
-    patch.setattr(HostOps, "noise", lambda self, like, seed, episode: numbers[0][episode].copy())
+    patch.setattr(HostOps, "normal", lambda self, like, seed, episode: numbers[0][episode].copy())
     patch.setattr(HostOps, "uniform", lambda self, like, seed, episode: numbers[1][episode])
 
 

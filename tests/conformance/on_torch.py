@@ -52,19 +52,19 @@ def run_torch_sampled(
 
 
 def _torch_parts(x: np.ndarray, patch: Any) -> list:
-    """Two parameters, and the noise that NumPy has, however many tensors a vector is made of."""
+    """Two parameters, and the draws that NumPy has, however many tensors a vector is made of."""
     import torch
 
     from unsaddle.torch.ops import TorchOps
 
-    normal, radius = draws(x.size)
+    normals, radius = draws(x.size)
     cut = x.size // 2
 
-    def noise(self: Any, like: Any, seed: int, episode: int) -> Any:
-        drawn = torch.tensor(normal[episode]).split([u.numel() for u in like])
+    def normal(self: Any, like: Any, seed: int, episode: int) -> Any:
+        drawn = torch.tensor(normals[episode]).split([u.numel() for u in like])
         return [part.clone() for part in drawn]
 
-    patch.setattr(TorchOps, "noise", noise)
+    patch.setattr(TorchOps, "normal", normal)
     patch.setattr(TorchOps, "uniform", lambda self, like, seed, episode: float(radius[episode]))
     return [torch.nn.Parameter(torch.tensor(part)) for part in (x[:cut], x[cut:])]
 

@@ -1,4 +1,4 @@
-"""Methods x landscapes x backends: given the same noise, the same queries in the same order.
+"""Methods x landscapes x backends: given the same draws, the same queries in the same order.
 
 JAX takes seconds to compile each of them. In every run each method is tried on one landscape,
 through a traced ``minimize`` or, if it takes samples, through optax, where it is compiled sooner;

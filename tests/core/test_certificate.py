@@ -53,17 +53,17 @@ def test_the_larger_of_noise_and_rounding_counts(sides: int) -> None:
 
 
 @each_method
-def test_no_search_of_a_run_draws_the_noise_of_another(
+def test_no_search_of_a_run_draws_the_vectors_of_another(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even the proof behind a method's own test."""
-    drawn, draw = [], NumpyOps.noise
+    drawn, draw = [], NumpyOps.normal
 
-    def noise(self: NumpyOps, like: np.ndarray, seed: int, episode: int) -> np.ndarray:
+    def normal(self: NumpyOps, like: np.ndarray, seed: int, episode: int) -> np.ndarray:
         drawn.append((seed, episode))
         return draw(self, like, seed, episode)
 
-    monkeypatch.setattr(NumpyOps, "noise", noise)
+    monkeypatch.setattr(NumpyOps, "normal", normal)
     assert solve(method, "apart", [], x0=[0.0, 0.0]).success
     assert len(drawn) == len(set(drawn)) > 1
 

@@ -144,7 +144,7 @@ MEANINGS = {  # operation: what it gives for X and Y, and what it is to give
     ),
     "ritz": (lambda b, o, x, y: o.ritz(b.row(*DIAGONAL), b.row(*OFFDIAGONAL), 2), [-3, *LOWEST]),
 }
-ELSEWHERE = {"noise", "uniform", "roundoff", "tiny"}  # which have tests of their own
+ELSEWHERE = {"normal", "uniform", "roundoff", "tiny"}  # which have tests of their own
 
 
 def test_every_operation_is_tested():
@@ -165,10 +165,10 @@ def test_precision_is_that_of_the_vector(backend, dtype):
     assert backend.ops.tiny(x) == info.tiny
 
 
-def test_noise_is_a_function_of_seed_and_episode(backend):
+def test_normal_is_a_function_of_seed_and_episode(backend):
     ops, like = backend.ops, backend.vector(X)
     first, again, other, later = (
-        numbers(ops.noise(like, *at)) for at in [(1, 2)] * 2 + [(2, 2), (1, 3)]
+        numbers(ops.normal(like, *at)) for at in [(1, 2)] * 2 + [(2, 2), (1, 3)]
     )
     assert (first == again).all()
     assert len({*first, *other, *later}) == 12
@@ -178,8 +178,8 @@ def test_noise_is_a_function_of_seed_and_episode(backend):
     assert all(0 < u < 1 for u in drawn)
 
 
-def test_noise_is_standard_normal(backend):
-    draw = backend.compiled(lambda j: backend.ops.noise(backend.vector(X), 0, j))
+def test_normal_is_standard_normal(backend):
+    draw = backend.compiled(lambda j: backend.ops.normal(backend.vector(X), 0, j))
     drawn = np.array([numbers(draw(j)) for j in range(100)])
     assert abs(drawn.mean()) < 0.2
     assert abs(drawn.std() - 1) < 0.2

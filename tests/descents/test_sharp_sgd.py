@@ -31,7 +31,7 @@ def test_as_transcribed(f):
     p = Parameters(0.05, own, at_once.settings())
     queries, states = trace(SOLVER, p, SOLVER.start(ops, p, x.copy(), 3), mean, limit=3000)
     drawn = (thetas(2, 20, 20 * k) for k in range(10**6))
-    noise = (0.2 / sqrt(2) * ops.noise(x, 3, TUNING.first + t) for t in range(1, 10**6))
+    noise = (0.2 / sqrt(2) * ops.normal(x, 3, TUNING.first + t) for t in range(1, 10**6))
     asks, result = run(literal(x, own.step, 0.3, 60, drawn, noise), None, mean, 3000)
     assert len(asks) == len(queries) > 70
     points = [point for point, _, _ in queries]

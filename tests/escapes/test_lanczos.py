@@ -112,7 +112,7 @@ def test_the_certificate_costs_what_lanczos_costs(spread, n, gamma) -> None:
     for seed in range(3):
         found = certify(lambda x: hessian @ x + x**3, np.zeros(n), gamma, 0.01, seed)
         assert found.holds
-        first = ops.noise(np.zeros(n), seed, 1)
+        first = ops.normal(np.zeros(n), seed, 1)
         best = 1 + fewest(hessian.dot, first, gamma, math.sqrt(2 * n / pi) / 0.01)
         assert found.gradients <= 1.25 * best + 1 + RECHECK
 
@@ -137,7 +137,7 @@ def test_in_a_run_it_costs_three_gradients_more_and_says_what_it_cost(spread, n,
             **asked,
         )
         assert result.success
-        first = ops.noise(np.zeros(n), seed, 1)
+        first = ops.normal(np.zeros(n), seed, 1)
         best = fewest(hessian.dot, first, gamma, math.sqrt(2 * n / pi) / 0.01)
         assert result.certificate.gradients <= best + 1 + RECHECK
         assert result.njev == result.certificate.gradients + 1  # and the one at x

@@ -139,7 +139,7 @@ def operations():
 
     def work(x, c, block):
         block = ops.set_vector(ops.set_vector(block, 0, x), 1, c)
-        drawn = ops.noise(x, 3, 5)
+        drawn = ops.normal(x, 3, 5)
         row = ops.inner_products(block, 2, drawn)
         combined = ops.combine(block, 2, row)
         numbers = ops.dot(drawn, x), ops.norm(c), ops.finite(combined), row

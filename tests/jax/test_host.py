@@ -33,7 +33,7 @@ START = np.array([1.0, 0.0], np.float32)
 
 @pytest.mark.parametrize("method", most_at_night(["ancgd"], METHODS))
 def test_it_ends_as_a_traced_run_does(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The noise is the same, and so are outcome, counts and, up to rounding, all numbers."""
+    """What is drawn is the same, and so are outcome, counts and, up to rounding, all numbers."""
     found = []
     with jax.enable_x64(True):
         for suits in (host.suits, lambda *given: False):
@@ -49,13 +49,13 @@ def test_it_ends_as_a_traced_run_does(method: str, monkeypatch: pytest.MonkeyPat
                 np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-8)
 
 
-def test_the_noise_is_that_of_a_traced_run() -> None:
-    both = jax.jit(lambda *given: (traced_ops.noise(*given), traced_ops.uniform(*given)))
+def test_it_draws_what_a_traced_run_draws() -> None:
+    both = jax.jit(lambda *given: (traced_ops.normal(*given), traced_ops.uniform(*given)))
     for dtype in (np.float32, np.float64):
         with jax.enable_x64(dtype is np.float64):
             like = np.zeros(5, dtype)
             for words in ((0, 1), (7, 2)):
-                drawn = host.HostOps(like).noise(like, *words)
+                drawn = host.HostOps(like).normal(like, *words)
                 assert drawn.dtype == dtype
                 drawn *= 1.0  # it is the kernel's to overwrite
                 noise, radius = both(jnp.array(like), *words)

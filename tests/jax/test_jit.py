@@ -38,9 +38,9 @@ def test_a_whole_run_under_jit(method, monkeypatch):
         decrease_available=1.0,
     )
     solver = METHODS[method].solver
-    drawn = jnp.array([numpy_ops.noise(np.zeros(2), 0, j) for j in range(50)])
+    drawn = jnp.array([numpy_ops.normal(np.zeros(2), 0, j) for j in range(50)])
     radii = jnp.array([numpy_ops.uniform(np.zeros(2), 0, j) for j in range(50)])
-    monkeypatch.setattr(jax_ops, "noise", lambda like, seed, j: drawn[j])
+    monkeypatch.setattr(jax_ops, "normal", lambda like, seed, j: drawn[j])
     monkeypatch.setattr(jax_ops, "uniform", lambda like, seed, j: radii[j])
 
     @jax.custom_vjp

@@ -23,8 +23,8 @@ def test_algorithm_8_under_jit(monkeypatch):
     with jax.enable_x64(True):
         f, solver = landscapes.quartic(), compose(sgd, snc)
         p = Parameters(0.75 * TOL, sgd.settings(1 / f.smoothness, 30), settings(f))
-        table = jnp.array([numpy_ops.noise(np.zeros(2), 0, j) for j in range(400)])
-        monkeypatch.setattr(jax_ops, "noise", lambda like, seed, j: table[j])
+        table = jnp.array([numpy_ops.normal(np.zeros(2), 0, j) for j in range(400)])
+        monkeypatch.setattr(jax_ops, "normal", lambda like, seed, j: table[j])
 
         def gradient_of(x, first):
             """Noise that is a function of the sample's number, and that the kernel must match."""

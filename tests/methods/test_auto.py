@@ -87,9 +87,9 @@ def test_neither_rotation_nor_shift_matters(start, near, seed, shift) -> None:
     start, asked, shift = (1e-4 * start, LOOSE, 0.0) if near else (start, TIGHT, shift)
     q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((4, 4)))
     plain = solve(value, gradient, start, **asked)
-    drawn = NumpyOps.noise
+    drawn = NumpyOps.normal
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NumpyOps, "noise", lambda self, like, s, j: q @ drawn(self, like, s, j))
+        patch.setattr(NumpyOps, "normal", lambda self, like, s, j: q @ drawn(self, like, s, j))
         turned = solve(
             lambda y: value(q.T @ (y - shift)),
             lambda y: q @ gradient(q.T @ (y - shift)),

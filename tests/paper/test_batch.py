@@ -24,8 +24,8 @@ VALUES = {"eta": 0.05, "r": 0.1, "theta": 0.11, "zeta": 0.8, "xi": 0.1, "start":
 class OfARow(NumpyOps):
     """NumPy's operations with the noise that a row of a batch has."""
 
-    def noise(self, like, seed, episode):
-        return BATCH.noise(like[None], np.array([seed]), episode)[0]
+    def normal(self, like, seed, episode):
+        return BATCH.normal(like[None], np.array([seed]), episode)[0]
 
     def uniform(self, like, seed, episode):
         return BATCH.uniform(like[None], np.array([seed]), episode)[0]
@@ -59,15 +59,15 @@ def test_the_noise_of_the_same_sample_cancels_in_a_search_and_not_in_a_walk():
 
 def test_noise_depends_on_its_own_seed_alone():
     like = np.zeros((5, 3))
-    everyone = BATCH.noise(like, np.arange(5), 7)
-    np.testing.assert_array_equal(everyone[3:4], BATCH.noise(like[:1], np.array([3]), 7))
-    assert not np.array_equal(everyone, BATCH.noise(like, np.arange(5), 8))
-    assert BATCH.noise(like.astype(np.float32), np.arange(5), 7).dtype == np.float32
+    everyone = BATCH.normal(like, np.arange(5), 7)
+    np.testing.assert_array_equal(everyone[3:4], BATCH.normal(like[:1], np.array([3]), 7))
+    assert not np.array_equal(everyone, BATCH.normal(like, np.arange(5), 8))
+    assert BATCH.normal(like.astype(np.float32), np.arange(5), 7).dtype == np.float32
 
 
 def test_noise_is_standard_normal_and_independent():
     """1e6 draws: mean, variance, kurtosis and correlations within 5 standard errors."""
-    w = BATCH.noise(np.zeros((250_000, 4)), np.arange(250_000), 1)
+    w = BATCH.normal(np.zeros((250_000, 4)), np.arange(250_000), 1)
     u = BATCH.uniform(w, np.arange(250_000), 1)
     se = 1 / np.sqrt(len(w))
     assert np.abs(w.mean(0)).max() < 5 * se

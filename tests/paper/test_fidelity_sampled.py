@@ -58,7 +58,7 @@ def draws(n, radius, seed=0):
     while True:
         episode += 1
         for t in range(1, WINDOW + 1):
-            xi = ops.noise(np.zeros(n), seed, episode * (WINDOW + 1) + t)
+            xi = ops.normal(np.zeros(n), seed, episode * (WINDOW + 1) + t)
             yield radius / np.sqrt(n) * xi
 
 
@@ -79,7 +79,7 @@ def search_only(f, mean, **own):
 
 
 def first_draw(start):
-    w = ops.noise(np.zeros(2), 0, WINDOW + 1)
+    w = ops.normal(np.zeros(2), 0, WINDOW + 1)
     return RADIUS * w / np.linalg.norm(w) if start else None
 
 
@@ -192,7 +192,7 @@ def test_psgd_is_its_formula():
     for t, (point, number, size) in enumerate(queries):
         np.testing.assert_allclose(point, x, rtol=0, atol=1e-12)
         assert (number, size) == (5 * t, 5)
-        xi = 0.01 / 0.02 / np.sqrt(2) * ops.noise(x, 3, t + 1)  # N(0, r^2/n), eta r = radius
+        xi = 0.01 / 0.02 / np.sqrt(2) * ops.normal(x, 3, t + 1)  # N(0, r^2/n), eta r = radius
         x = x - 0.02 * (mean(x, thetas(2, 5, number)) + xi)
     np.testing.assert_allclose(states[-1].x, x, rtol=0, atol=1e-12)
     assert inf > states[-1].phase >= 0

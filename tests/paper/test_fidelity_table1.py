@@ -58,7 +58,7 @@ def starts(n, seed):
     episode = 0
     while True:
         episode += 1
-        xi = ops.noise(np.zeros(n), seed, episode)
+        xi = ops.normal(np.zeros(n), seed, episode)
         yield xi / np.linalg.norm(xi)
 
 

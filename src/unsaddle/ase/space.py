@@ -240,9 +240,9 @@ class AtomsOps(NumpyOps):
         """Take the space."""
         self.space = space
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal in the internal coordinates at ``like``."""
-        return self.space.internal(super().noise(like, seed, episode), like)
+        return self.space.internal(super().normal(like, seed, episode), like)
 
     def roundoff(self, x: Vector) -> float:
         """Half the spacing of numbers in which the forces are computed, whatever x is in."""

@@ -33,7 +33,7 @@ Rules for an ``update``, which let one kernel run on NumPy, PyTorch and JAX:
 7. Where the function is a mean over samples, a phase also says which ``sample`` it wants: a ``NEW``
    one, of ``size(parameters)``, or the ``SAME`` as in the query before, which has to be of the same
    size. Samples are numbered through: a new one takes the numbers from ``state.drawn`` on, and the
-   loop, not the kernel, counts. So a sample is a function of (seed, drawn, size), like all noise.
+   loop, not the kernel, counts. So a sample is a function of (seed, drawn, size), like all draws.
 8. A phase that queries x + d only to know H d marks its gradient as a ``PROBE``, and keeps g(x) as
    ``gradient`` of its memory. Where ``parameters.products`` says that there are exact products, the
    loop answers g(x) + H d. Then d need not be short, and ``core/resolution.py`` knows that nothing
@@ -257,18 +257,18 @@ def watch(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 
 
 def begin_search(s: State) -> State:
-    """Count one more search, which makes fresh noise and takes its share of delta."""
+    """Count one more search, which makes fresh draws and takes its share of delta."""
     return s._replace(episode=s.episode + 1, proving=False)
 
 
 def on_sphere(ops: Ops, s: State) -> Vector:
     """Draw xi, uniform on the unit sphere, a function of (seed, episode)."""
-    xi = ops.noise(s.x, s.seed, s.episode)
+    xi = ops.normal(s.x, s.seed, s.episode)
     return ops.scale(1 / ops.norm(xi), xi)
 
 
 def ball(ops: Ops, s: State) -> Vector:
     """Draw from Unif(B(1)): U^(1/n) w/|w| with w normal, a function of (seed, episode)."""
-    w = ops.noise(s.x, s.seed, s.episode)
+    w = ops.normal(s.x, s.seed, s.episode)
     radius = ops.uniform(s.x, s.seed, s.episode) ** (1.0 / ops.size(s.x))
     return ops.scale(radius / ops.norm(w), w)

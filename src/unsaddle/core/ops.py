@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 Scalar = Any  # a Python number on NumPy and torch, a traced array on JAX
 Vector = Any  # kernels are written for every backend: each narrows this to its own
 V = TypeVar("V")
-OWN_STREAM = 0x756E7361  # in the entropy of all noise: no seed of a user's makes the same numbers
+OWN_STREAM = 0x756E7361  # in the entropy of all draws: no seed of a user's makes the same numbers
 
 
 class Operations(Protocol[V]):
@@ -71,12 +71,12 @@ class Operations(Protocol[V]):
         """The larger of two scalars."""
         ...
 
-    def noise(self, like: V, seed: Scalar, episode: Scalar) -> V:
+    def normal(self, like: V, seed: Scalar, episode: Scalar) -> V:
         """Standard normal vector, a pure function of (seed, episode)."""
         ...
 
     def uniform(self, like: V, seed: Scalar, episode: Scalar) -> Scalar:
-        """Scalar in (0, 1), a pure function of (seed, episode), independent of the noise."""
+        """Scalar in (0, 1), a pure function of (seed, episode), independent of `normal`."""
         ...
 
     def finite(self, x: V) -> Scalar:

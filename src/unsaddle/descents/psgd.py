@@ -39,7 +39,7 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     t = s.descent.steps + 1
     spread = p.descent.radius / ops.size(s.x) ** 0.5
     x = ops.axpy(-p.descent.step, gradient, s.x)
-    x = ops.axpy(-spread, ops.noise(s.x, s.seed, t), x)
+    x = ops.axpy(-spread, ops.normal(s.x, s.seed, t), x)
     return s._replace(x=x, descent=Memory(t), phase=GO)
 
 

@@ -60,7 +60,7 @@ def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     k, spread = d.steps + 1, p.descent.noise / ops.size(s.x) ** 0.5
     here = ops.add(s.x, -1.0, d.centre)
     mean = ops.axpy(1 / k, here, ops.scale((k - 1) / k, d.mean))
-    move = ops.axpy(1.0, gradient, ops.scale(spread, ops.noise(s.x, s.seed, TUNING.first + t)))
+    move = ops.axpy(1.0, gradient, ops.scale(spread, ops.normal(s.x, s.seed, TUNING.first + t)))
     x = ops.axpy(-p.descent.step, move, s.x)
     left = ops.norm(ops.add(x, -1.0, d.centre)) > p.descent.ball
     over = ops.where(left, False, k >= p.descent.window)

@@ -67,7 +67,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     """y_0 = u_0, uniform on the sphere of radius r."""
     s = begin_search(s)
     resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode)
-    w = ops.noise(s.x, s.seed, s.episode)
+    w = ops.normal(s.x, s.seed, s.episode)
     u = ops.scale(resolution.radius / ops.norm(w), w)
     search = memory(ops, s.x)._replace(
         gradient=ops.retain(gradient),

@@ -65,7 +65,7 @@ class Settings(NamedTuple):
 def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = 0, y_1 = xi, uniform on the sphere."""
     s = begin_search(s)
-    xi = ops.noise(s.x, s.seed, s.episode)
+    xi = ops.normal(s.x, s.seed, s.episode)
     resolution = finest_resolution(ops, p.escape, s.x, gradient, s.episode, p.products)
     first = memory(ops, s.x, p.escape)._replace(
         gradient=ops.retain(gradient),

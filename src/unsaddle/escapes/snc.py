@@ -95,7 +95,7 @@ def first_search(anew: Update) -> Update:
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """y_0 = 0, or uniform on the sphere of radius r_s; L_0 = 1."""
     s = begin_search(s)
-    w = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1))
+    w = ops.normal(s.x, s.seed, s.episode * (p.escape.window + 1))
     search = Memory(
         gradient=s.escape.gradient,
         direction=ops.scale(p.escape.start / ops.norm(w), w),
@@ -114,7 +114,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     """y' = y - (1/l) (g(y) + xi/L), xi ~ N(0, (r_s^2/n) I); L' = L |y'|/r_s, y' <- y' r_s/|y'|."""
     e, t, gamma = s.escape, s.escape.steps + 1, s.escape.resolution.curvature_tol
     step, spread = p.escape.search_step / e.resolution.radius, p.escape.noise / ops.size(s.x) ** 0.5
-    xi = ops.noise(s.x, s.seed, s.episode * (p.escape.window + 1) + t)
+    xi = ops.normal(s.x, s.seed, s.episode * (p.escape.window + 1) + t)
     g = ops.axpy(-1.0, e.gradient, gradient)
     rayleigh = ops.dot(g, e.direction) / e.resolution.radius
     mean = e.quotient + gamma * p.escape.search_step * (rayleigh - e.quotient)

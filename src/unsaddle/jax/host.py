@@ -71,18 +71,18 @@ def either(
 
 
 class HostOps(CachingArrayOps):
-    """The operations on NumPy arrays for one run, with the noise that a traced run draws."""
+    """The operations on NumPy arrays for one run, with the random numbers of a traced run."""
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
-        return np.array(_noise(jax.ShapeDtypeStruct(like.shape, like.dtype), seed, episode))
+        return np.array(_normal(jax.ShapeDtypeStruct(like.shape, like.dtype), seed, episode))
 
     def uniform(self, like: Vector, seed: int, episode: int) -> float:
-        """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+        """Scalar in (0, 1), a function of (seed, episode), independent of `normal`."""
         return float(_uniform(jax.ShapeDtypeStruct((), like.dtype), seed, episode))
 
 
-_noise = jax.jit(traced_ops.noise, static_argnums=0)
+_normal = jax.jit(traced_ops.normal, static_argnums=0)
 _uniform = jax.jit(traced_ops.uniform, static_argnums=0)
 
 

@@ -81,7 +81,7 @@ class JaxOps:
         """The scalar a where the condition holds, else b."""
         return jnp.where(condition, a, b)
 
-    def noise(self, like: Vector, seed: Scalar, episode: Scalar) -> Vector:
+    def normal(self, like: Vector, seed: Scalar, episode: Scalar) -> Vector:
         """Standard normal vector of like's shapes and precision, a function of (seed, episode)."""
         leaves, form = jax.tree.flatten(like)
         keys = jax.random.split(_key(seed, episode, 0), len(leaves))
@@ -92,7 +92,7 @@ class JaxOps:
         return jax.tree.unflatten(form, drawn)
 
     def uniform(self, like: Vector, seed: Scalar, episode: Scalar) -> Scalar:
-        """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+        """Scalar in (0, 1), a function of (seed, episode), independent of `normal`."""
         return 1 - jax.random.uniform(_key(seed, episode, 1), dtype=_dtype(like))
 
     def key(self, seed: Scalar, first: Scalar) -> jax.Array:

@@ -109,7 +109,7 @@ def _direction(run: Any, found: Evidence) -> Vector:
     """The mean of the direction that curved least and of a random one, of length one."""
     ops, s = run.known, run.state
     u = found.direction / ops.norm(found.direction)
-    w = ops.noise(s.x, s.seed, s.episode + 1)
+    w = ops.normal(s.x, s.seed, s.episode + 1)
     w = w / ops.norm(w)
     d = u + (w if ops.dot(u, w) >= 0 else -w)
     return (d / ops.norm(d)).astype(s.x.dtype)

@@ -2,8 +2,8 @@
 
 1. No query leaves the bounds. A jump is cut where it meets one, and slides along it.
 2. The descent is told the projected gradient, a search that of the free variables, zero elsewhere;
-   and its noise is zero elsewhere too. So all vectors of a search are of the free variables, and n
-   is their number.
+   and draws are zero elsewhere too. So all vectors of a search are of the free variables, and n is
+   their number.
 3. A variable is free if it is inside its bounds by more than a margin of several probe radii.
    Where a search has to probe further it begins anew, with those that are in the way held too.
 4. A variable at a bound that the gradient does not clearly hold there may have a way down that no
@@ -69,13 +69,13 @@ class Known(NamedTuple):
 
 
 class FreeOps(CachingOps):
-    """The operations on the free variables: noise is zero elsewhere, and n is their number."""
+    """The operations on the free variables: draws are zero elsewhere, and n is their number."""
 
     free: Vector  # 1 for a free variable, else 0
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of the free variables."""
-        return super().noise(like, seed, episode) * self.free
+        return super().normal(like, seed, episode) * self.free
 
     def size(self, x: Vector) -> int:
         """How many variables are free."""

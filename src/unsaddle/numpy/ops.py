@@ -1,4 +1,4 @@
-"""The operations on NumPy arrays, with NumPy's noise."""
+"""The operations on NumPy arrays, with NumPy's random numbers."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ TUNING = Tuning()
 class NumpyOps(ArrayOps):
     """The operations of :class:`unsaddle.core.ops.Operations` on NumPy arrays."""
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shape and precision, a function of (seed, episode)."""
         stream, drawn = _stream(seed, episode, 0), np.empty_like(like, subok=False)
         for first in range(0, drawn.size, TUNING.chunk):  # float64 numbers, whatever like is of
@@ -29,7 +29,7 @@ class NumpyOps(ArrayOps):
         return drawn
 
     def uniform(self, like: Vector, seed: int, episode: int) -> float:
-        """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+        """Scalar in (0, 1), a function of (seed, episode), independent of `normal`."""
         return 1.0 - float(_stream(seed, episode, 1).random())
 
 

@@ -77,7 +77,7 @@ def _doubt(run: Any, search: krylov.Memory) -> str:
 def _compared(run: Any, radius: float, search: krylov.Memory) -> tuple[float, float, float]:
     """u'D(w), w'D(u), and the error of either."""
     ops, s = run.known, run.state
-    u = _unit(run, ops.noise(s.x, s.seed, s.episode + 1))
+    u = _unit(run, ops.normal(s.x, s.seed, s.episode + 1))
     of_u, bends = _difference(run, u, radius)
     w = _unit(run, of_u - ops.dot(u, of_u) * u)
     of_w, bends_too = _difference(run, w, radius)

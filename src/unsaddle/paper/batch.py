@@ -1,6 +1,6 @@
 """The backend of many runs at once: vectors are (M, n) arrays, scalars floats or (M,) arrays.
 
-A row is the run that has its seed: seeds are an (M,) array, and each row's noise is a function of
+A row is the run that has its seed: seeds are an (M,) array, and what it draws is a function of
 its own (seed, episode), whichever rows stand beside it. Blocks of vectors are left out: no method
 that is run this way keeps any.
 
@@ -72,7 +72,7 @@ class Batch:
             return type(x)(*(self.where(condition, a, b) for a, b in zip(x, y, strict=True)))
         return np.where(_column(condition), x, y)
 
-    def noise(self, like: Vector, seed: Any, episode: Any) -> Vector:
+    def normal(self, like: Vector, seed: Any, episode: Any) -> Vector:
         """Standard normal rows of like's shape and precision, each of its (seed, episode)."""
         if self.starts is not None:
             return self.starts * np.ones_like(like)
@@ -85,7 +85,7 @@ class Batch:
         return normal
 
     def uniform(self, like: Vector, seed: Any, episode: Any) -> Any:
-        """Numbers in (0, 1), each of its (seed, episode) and independent of the noise."""
+        """Numbers in (0, 1), each of its (seed, episode) and independent of `normal`."""
         return 1.0 if self.circle else _unit(_key(seed, episode, 1))
 
     def size(self, x: Vector) -> int:

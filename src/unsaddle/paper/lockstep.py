@@ -179,7 +179,7 @@ def _answer(
     gradient = f.gradient(point) if phase.needs & GRADIENT else gradient
     if sigma:
         if phase.sample == NEW:
-            blur = sigma / sqrt(size) * ops.noise(point, s.seed + SAMPLED, s.drawn)
+            blur = sigma / sqrt(size) * ops.normal(point, s.seed + SAMPLED, s.drawn)
         gradient = gradient + blur
     return Answers(value, gradient, blur)
 

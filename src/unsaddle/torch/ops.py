@@ -2,8 +2,8 @@
 
 The lists are as long as ``layout.py`` says: one tensor for each parameter, or for each precision.
 Scalars are Python floats: every ``dot`` waits for its result. A block has a stack of places for
-each tensor. A row of scalars is a NumPy array; noise is drawn on the CPU, so that it does not
-depend on the device.
+each tensor. A row of scalars is a NumPy array; random vectors are drawn on the CPU, so that
+they do not depend on the device.
 """
 # pyright: reportPrivateImportUsage=false
 
@@ -90,7 +90,7 @@ class TorchOps(EagerOps):
         """A copy of the gradient: its storage is the parameters' ``grad``."""
         return [u.clone() for u in gradient]
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector of like's shapes and precisions, a function of (seed, episode)."""
         stream = _stream(seed, episode, 0)
         return [
@@ -101,7 +101,7 @@ class TorchOps(EagerOps):
         ]
 
     def uniform(self, like: Vector, seed: int, episode: int) -> float:
-        """Scalar in (0, 1), a function of (seed, episode), independent of the noise."""
+        """Scalar in (0, 1), a function of (seed, episode), independent of `normal`."""
         drawn = torch.rand((), generator=_stream(seed, episode, 1), dtype=torch.float64)
         return 1.0 - float(drawn)
 

@@ -13,24 +13,24 @@ from unsaddle.torch.shards import ShardedOps, like
 
 
 class RunOps(CachingOps):
-    """The operations of a run: noise is drawn parameter by parameter, however vectors lie."""
+    """The operations of a run: it draws parameter by parameter, however vectors lie."""
 
     def __init__(self, layout: Layout) -> None:
         """Take the layout."""
         super().__init__()
         self._layout = layout
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector, a function of (seed, episode)."""
-        return self._layout.join(super().noise(self._layout.at, seed, episode))
+        return self._layout.join(super().normal(self._layout.at, seed, episode))
 
 
 class ShardedRunOps(RunOps, ShardedOps):
     """The same where every rank has a part of each vector."""
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector, a function of (seed, episode)."""
-        return self._layout.ops.noise(like, seed, episode)
+        return self._layout.ops.normal(like, seed, episode)
 
 
 class ParameterSession(Session[Vector]):

@@ -166,7 +166,7 @@ class ShardedOps(TorchOps):
         products[:count] = self._added(products[:count])
         return products
 
-    def noise(self, like: Vector, seed: int, episode: int) -> Vector:
+    def normal(self, like: Vector, seed: int, episode: int) -> Vector:
         """Standard normal vector, a function of (seed, episode) and of the place in the whole."""
         params = enumerate(self._layout.params)
         return self._layout.join([normal(p, k, seed, episode) for k, p in params])

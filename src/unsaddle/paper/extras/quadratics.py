@@ -29,7 +29,7 @@ class From(NumpyOps):
         """Take the vector."""
         self.start = start
 
-    def noise(self, like: np.ndarray, seed: int, episode: int) -> np.ndarray:
+    def normal(self, like: np.ndarray, seed: int, episode: int) -> np.ndarray:
         """The vector given."""
         return self.start.copy()
 

@@ -1,4 +1,4 @@
-"""The noise is nobody else's: a point that was drawn by the same numbers is independent of it."""
+"""The draws are nobody else's: a point that was drawn by the same numbers is independent of it."""
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ COMMON = {  # the ways to seed that NumPy's documentation shows
 
 
 @pytest.mark.parametrize("way", COMMON.values(), ids=COMMON.keys())
-def test_no_common_way_to_seed_draws_our_noise(way) -> None:
+def test_no_common_way_to_seed_draws_ours(way) -> None:
     for seed in range(5):
         theirs = way(seed).standard_normal(N)
         for episode in range(4):
-            ours = ops.noise(np.zeros(N), seed, episode)
+            ours = ops.normal(np.zeros(N), seed, episode)
             assert abs(np.corrcoef(theirs, ours)[0, 1]) < 0.6  # of 140 pairs, 1e-6 by chance each
 
 
