@@ -9,9 +9,9 @@ import torch.distributed as dist
 import unsaddle.torch as front
 
 SHAPES = (5, 3), (7,), (3, 2, 2)
-CONSTANTS: dict[str, Any] = {"smoothness": 8.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
+CONSTANTS: dict[str, Any] = {"smoothness": 3.0, "hessian_lipschitz": 12.0, "tol": 1e-2}
 DECREASE = {**CONSTANTS, "decrease_available": 2.0}
-SAMPLED = {**CONSTANTS, "stochastic_smoothness": 8.0, "variance": 0.01, "tol": 0.1}
+SAMPLED = {**CONSTANTS, "stochastic_smoothness": 3.0, "variance": 0.01, "tol": 0.1}
 GIVEN: dict[str, dict[str, Any]] = {
     "auto": {"tol": 1e-6},
     "agd-auto": {"tol": 1e-6},
@@ -19,8 +19,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("pgd", "pagd", "pgd+nc", "ancgd", "neon", "neon+"), DECREASE),
 }
 TO_END = {  # queries, more than these take to their end; the others take thousands
-    "auto": 100, "agd-auto": 200, "pgd+nc": 250, "ancgd": 700, "adancg": 700, "fastcubic": 200,
-    "agd+lanczos": 300, "sharp-sgd": 700, "Escape(SGD)": 400, "Escape(LBFGS)": 400,
+    "auto": 100, "agd-auto": 200, "pgd+nc": 100, "ancgd": 350, "adancg": 250, "fastcubic": 150,
+    "agd+lanczos": 200, "sharp-sgd": 250, "Escape(SGD)": 400, "Escape(LBFGS)": 400,
 }  # fmt: skip
 Maker = Callable[[Iterable[torch.Tensor]], Any]
 

@@ -28,7 +28,7 @@ LIMIT = 40  # seconds: the time-out of a group
 PATIENCE = 150  # seconds after which a rank is ended; a test takes a few
 QUERIES = 60  # of a method that takes many to its end
 ORDERS = (1, 3, 4, 6, 8, 12, 24)  # parts over which one process adds up its data, beside two
-LONGEST = {"pagd": 1500, "cdhs": 2000, "sgd+nc": 1500}
+LONGEST = {"pagd": 800, "cdhs": 1000, "sgd+nc": 600, "neon2-online": 800, "pgd": 1300}
 SHORT = {"auto": 100, "Escape(SGD)": 400, "Escape(LBFGS)": 400}
 
 
