@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unsaddle.descents.plateau import Block, extended, noise, stuck
+from unsaddle.descents.plateau import Block, averaged, extended, noise, stuck
 from unsaddle.numpy.ops import ops
 
 STEPS, N = 50, 20
@@ -11,12 +11,18 @@ STEPS, N = 50, 20
 
 def block(seed, slope=0.0, mean=0.0):
     """Gradients and losses with noise of size one; a block before leaves nothing behind."""
-    rng, b, m = np.random.default_rng(seed), Block(), np.full(N, 7.0)
+    rng, b, total = np.random.default_rng(seed), Block(), np.full(N, 7.0)
     gradients = rng.standard_normal((STEPS, N)) / np.sqrt(N) + mean / np.sqrt(N)
     losses = 1e3 + rng.standard_normal(STEPS) - slope * np.arange(STEPS) / STEPS
     for value, gradient in zip(losses, gradients, strict=True):
-        b, m = extended(ops, b, m, float(value), gradient)
-    return b, m, gradients
+        b, total = extended(ops, b, total, float(value), gradient)
+    return averaged(ops, b, total, full=True), total / STEPS, gradients
+
+
+def test_the_mean_is_asked_for_where_a_block_is_full():
+    b, mean, _ = block(0)
+    begun = averaged(ops, Block(steps=3, mean_square=2.0), mean, full=False)
+    assert (begun.steps, begun.mean_square) == (3, 2.0)
 
 
 def test_mean_and_noise_are_those_of_the_gradients():

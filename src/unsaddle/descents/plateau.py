@@ -8,7 +8,8 @@ Over W steps with gradients g_t and losses f_t, whose mean gradient is m:
 * the loss is *flat* where the line fitted to f_t falls by at most ``TUNING.flat`` standard errors.
 
 A training that goes on has a mean gradient beyond the noise or a falling loss. At a saddle it has
-neither, nor at a minimum: a search tells the two apart.
+neither, nor at a minimum: a search tells the two apart. A step adds its gradient to the sum of the
+block, and only a full block is asked for m: so a step goes over that sum once.
 """
 
 from typing import NamedTuple
@@ -27,10 +28,10 @@ TUNING = Tuning()
 
 
 class Block(NamedTuple):
-    """What is known of the steps of a block beside their mean gradient m."""
+    """What is known of the steps of a block beside the sum of their gradients."""
 
     steps: Scalar = 0
-    mean_square: Scalar = 0.0  # |m|^2
+    mean_square: Scalar = 0.0  # |m|^2 of a full block
     squares: Scalar = 0.0  # sum of |g_t|^2
     first: Scalar = 0.0  # f_0, from which losses are counted
     losses: Scalar = 0.0  # sum of f_t - f_0
@@ -39,24 +40,32 @@ class Block(NamedTuple):
 
 
 def extended(
-    ops: Ops, b: Block, mean: Vector, value: Scalar, gradient: Vector
+    ops: Ops, b: Block, total: Vector, value: Scalar, gradient: Vector
 ) -> tuple[Block, Vector]:
-    """Add a step, and give m too; consumes the mean so far, which the first step replaces."""
+    """Add a step, and give the sum of gradients too; consumes that so far, of which none is left
+    at the first step.
+    """
     old = ops.where(b.steps == 0, 0.0, 1.0)
     first = ops.where(b.steps == 0, value, b.first)
-    loss, square, share = value - first, ops.norm(gradient) ** 2, 1 / (b.steps + 1)
-    rest = 1 - share
-    cross = 2 * rest * share * ops.dot(mean, gradient)
-    after = Block(
+    loss = value - first
+    after = b._replace(
         steps=b.steps + 1,
-        mean_square=rest * rest * b.mean_square + cross + share * share * square,
-        squares=old * b.squares + square,
+        squares=old * b.squares + ops.norm(gradient) ** 2,
         first=first,
         losses=old * b.losses + loss,
         loss_squares=old * b.loss_squares + loss * loss,
         trend=old * b.trend + b.steps * loss,
     )
-    return after, ops.axpy(share, gradient, ops.scale(rest, mean))
+    return after, ops.axpy(1.0, gradient, ops.scale(old, total))
+
+
+def averaged(ops: Ops, b: Block, total: Vector, full: Scalar) -> Block:
+    """Add |m|^2, which takes a pass over the sum of gradients, if the block is full."""
+
+    def square(_: Scalar, before: Scalar) -> Scalar:
+        return (ops.norm(total) / b.steps) ** 2
+
+    return b._replace(mean_square=ops.repeat(ops.where(full, 1, 0), square, b.mean_square))
 
 
 def noise(ops: Ops, b: Block) -> Scalar:

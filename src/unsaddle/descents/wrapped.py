@@ -35,7 +35,7 @@ class Memory(NamedTuple):
     """How long the gradient has been small, whether the training is stuck, and the last jump."""
 
     inner: Any  # the optimiser's state, where that is not its own
-    kept: Vector  # the block's mean gradient; one that was kept; x~, until a jump is confirmed
+    kept: Vector  # the sum of a block's gradients; one that was kept; x~, until a jump is confirmed
     loss: Scalar = 0.0  # that went with a gradient that was kept, or where a jump has led
     steps: Scalar = 0  # at which the gradient was small
     armed: Scalar = True  # whether a small gradient is to be searched
@@ -101,11 +101,12 @@ def _stuck(
 ) -> tuple[State, Scalar]:
     """Add a step to the block, and judge it if it is full."""
     d = s.descent
-    block, mean = plateau.extended(ops, d.block, d.kept, value, gradient)
+    block, total = plateau.extended(ops, d.block, d.kept, value, gradient)
     full = block.steps >= p.descent.block
+    block = plateau.averaged(ops, block, total, full)
     stuck = full & (d.rest <= 0) & plateau.stuck(ops, block)
     after = d._replace(
-        kept=mean,
+        kept=total,
         block=block._replace(steps=ops.where(full, 0, block.steps)),
         noise=ops.where(full, plateau.noise(ops, block), d.noise),
         rest=ops.where(d.rest > 0, d.rest - 1, 0),

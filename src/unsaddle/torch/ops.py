@@ -66,7 +66,8 @@ class TorchOps(EagerOps):
 
     def scale(self, a: float, x: Vector) -> Vector:
         """a x, in x's storage; of a block too."""
-        torch._foreach_mul_(x, a)
+        if a != 1.0:
+            torch._foreach_mul_(x, a)
         return x
 
     def times(self, a: float, x: Vector) -> Vector:
