@@ -20,6 +20,8 @@ ONE, TWO, FEWER, MORE = (
     "loads:3",
 )
 LINEAR = "memory,tensor_parallel:1", "tensor_parallel:2"
+END = "sharded_to_the_end"
+ALONE = f"{END},sharded_in_orders:1"
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +35,23 @@ def test_two_ranks_of_fsdp_are_one(found):
     as_one([each["sharded_some"] for each in found[TWO]], found[ONE][0]["sharded_some"])
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process finds to the end of every method."""
+    return on_ranks.spawn(tmp_path_factory.mktemp("alone"), ALONE, patience=600)[ALONE][0]
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("ranks", [2, 4, 8])
-def test_any_number_of_ranks_is_one_for_every_method(tmp_path, ranks):
-    """With four and more, some have no part of a tensor of three rows."""
-    task = "sharded_to_the_end"
-    one, other = f"{task},sharded_in_orders:1", f"{task}:{ranks}"
-    there = on_ranks.spawn(tmp_path, one, other, patience=1500)
-    (alone,) = there[one]
-    as_one([each[task] for each in there[other]], alone[task], alone["sharded_in_orders"])
+def test_any_number_of_ranks_is_one_for_every_method(tmp_path, alone, ranks):
+    """With four and more, some have no part of a tensor of three rows.
+
+    Eight wake each other some hundred times at a query, for FSDP2 more than for us: on two cores a
+    query takes 45 ms of theirs, and there are 2,200.
+    """
+    group = f"{END}:{ranks}"
+    there = on_ranks.spawn(tmp_path, group, patience=1500)[group]
+    as_one([each[END] for each in there], alone[END], alone["sharded_in_orders"])
 
 
 @pytest.mark.slow

@@ -42,9 +42,7 @@ class Block(NamedTuple):
 def extended(
     ops: Ops, b: Block, total: Vector, value: Scalar, gradient: Vector
 ) -> tuple[Block, Vector]:
-    """Add a step, and give the sum of gradients too; consumes that so far, of which none is left
-    at the first step.
-    """
+    """Add a step, and to the sum of gradients, which it consumes; the first step replaces it."""
     old = ops.where(b.steps == 0, 0.0, 1.0)
     first = ops.where(b.steps == 0, value, b.first)
     loss = value - first
