@@ -113,6 +113,12 @@ def bad_input(place=lambda net: net):
     given = {"closure": closure} if rank() else {"loss": closure()}
     found["ways"] = error_of(lambda: opt.step(**given))
     net = place(Net())
+    opt, new = (front.Auto(net.parameters()) for _ in range(2))
+    train(opt, closure_of(opt, net, data()), 3)
+    if rank():
+        new.load_state_dict(opt.state_dict())
+    found["loaded"] = error_of(lambda: train(new, closure_of(new, net, data())))
+    net = place(Net())
     nothing = silent(net, net, closure_of(net, net, data()))
     found["certify"] = error_of(lambda: front.certify(nothing, net.parameters()))
     return found

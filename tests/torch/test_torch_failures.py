@@ -54,6 +54,7 @@ def found(tmp_path_factory):
         ("moved", "parameters must be the same on every rank, got checksum", BOTH[:1]),
         ("drifting", "or call torch.distributed.broadcast(p.data, 0) for each of them", BOTH[:1]),
         ("ways", "loss given must be the same on every rank, got as it is on rank 0; by a", BOTH),
+        ("loaded", "query must be the same on every rank, got 0, start on rank 0; 3, line", BOTH),
         ("certify", "let every rank call backward() on a loss of the same parameters", BOTH),
         ("meshes", "1=(Shard(dim=0),) on a mesh (1) of ranks 1 to 1 on rank 1: make one", MIXED),
         ("places", "meshes must be the same on every rank, got parameter 0=(Replicate", MIXED),

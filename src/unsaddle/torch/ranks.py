@@ -50,8 +50,9 @@ HINTS = {  # of what must be the same on every rank
     "rank needs fewer of them, use DistributedDataParallel(model, find_unused_parameters=True)",
     "earlier gradients": "load the same state on every rank",
     "loss given": "call step(closure) or step(loss=loss), the same on every rank",
-    "query": "the ranks must take the same steps: call step equally often on every rank, and run "
-    "them on the same kind of processor with the same number of threads",
+    "query": "the ranks must take the same steps: load the same state on every rank, if one does, "
+    "call step equally often, and run them on the same kind of processor with the same number of "
+    "threads",
 }
 
 
@@ -150,8 +151,8 @@ class Ranks:
         with self.watched("at what differs"):
             torch.distributed.all_gather_object(found, dict(mine), group=self.group)
         for name, hint in HINTS.items():
-            values = {rank: each.get(name) for rank, each in enumerate(found)}
-            if said := unlike(name, values, "rank", hint):
+            values = {rank: each[name] for rank, each in enumerate(found) if name in each}
+            if len(values) == self.count and (said := unlike(name, values, "rank", hint)):
                 return said
         return f"the ranks are not in the same run: {HINTS['query']}"
 
