@@ -20,8 +20,7 @@ def block(seed, slope=0.0, mean=0.0):
 
 
 def test_the_mean_is_asked_for_where_a_block_is_full():
-    b, mean, _ = block(0)
-    begun = averaged(ops, Block(steps=3, mean_square=2.0), mean, full=False)
+    begun = averaged(ops, Block(steps=3, mean_square=2.0), np.ones(N), full=False)
     assert (begun.steps, begun.mean_square) == (3, 2.0)
 
 
