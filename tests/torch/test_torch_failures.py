@@ -1,5 +1,6 @@
 """What goes wrong on one rank is an error on every rank, and a checkpoint goes on without it."""
 
+import json
 import threading
 from types import SimpleNamespace
 
@@ -90,18 +91,41 @@ def test_the_rank_that_hosts_the_store_is_named_where_it_was_killed(found):
         assert "rank 0, which usually hosts it, hangs or has ended" in each["killed_first"]
 
 
-def test_a_store_whose_host_hangs_is_not_waited_for(monkeypatch):
+@pytest.fixture
+def alone(monkeypatch):
+    """One rank of several by a clock of its own, and a store through which they tell each other."""
+    there = SimpleNamespace(now=0.0, words={}, sleep=None)
+    there.store = SimpleNamespace(
+        set=lambda key, text: there.words.update({key: text.encode()}),
+        get=there.words.get,
+        check=lambda keys: {*keys} <= {*there.words},
+    )
+
+    def wait(seconds):
+        there.now += seconds
+
+    def rank(number, count):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda: number)
+        several = ranks.Ranks()
+        several.several, several.members = True, lambda: [*range(count)]
+        return several
+
+    there.sleep, there.rank = wait, rank
+    monkeypatch.setattr(ranks, "monotonic", lambda: there.now)
+    monkeypatch.setattr(ranks, "sleep", lambda seconds: there.sleep(seconds))
+    monkeypatch.setattr(ranks, "_store", lambda: there.store)
+    monkeypatch.setattr(ranks.Ranks, "told", False)
+    monkeypatch.setattr(ranks.Ranks, "caught", 0)
+    return there
+
+
+def test_a_store_whose_host_hangs_is_not_waited_for(alone, monkeypatch):
     """A host that was stopped keeps its connections, and the store waits for its answer."""
     never = threading.Event()
-    hanging = SimpleNamespace(set=lambda key, text: None, check=lambda keys: never.wait())
     monkeypatch.setattr(ranks, "TUNING", ranks.TUNING._replace(answer=0.01))
-    monkeypatch.setattr(ranks, "_store", lambda: hanging)
-    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
-    monkeypatch.setattr(ranks.Ranks, "told", False)
-    both = ranks.Ranks()
-    both.several, both.members = True, lambda: [0, 1]
+    alone.store.check = lambda keys: never.wait()
 
-    @both.watched()
+    @alone.rank(1, 2).watched()
     def late():
         raise RuntimeError("Timed out waiting 10000ms for recv operation to complete")
 
@@ -113,34 +137,42 @@ def test_a_store_whose_host_hangs_is_not_waited_for(monkeypatch):
 
 
 @pytest.mark.parametrize(("waited", "longer"), [(2.0, 5.0), (20.0, 10.0), (1800.0, 30.0)])
-def test_a_rank_that_hangs_is_named_soon_after_the_time_out(monkeypatch, waited, longer):
-    clock, store = [0.0], {}
-    passing = SimpleNamespace(
-        set=lambda key, text: store.update({key: text.encode()}),
-        get=store.get,
-        check=lambda keys: {*keys} <= {*store},
-    )
-    monkeypatch.setattr(ranks, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(ranks, "sleep", lambda time: clock.append(clock.pop() + time))
-    monkeypatch.setattr(ranks, "_store", lambda: passing)
-    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 0)
-    monkeypatch.setattr(ranks.Ranks, "told", False)
-    both = ranks.Ranks()
-    both.several, both.members = True, lambda: [0, 1]
-
-    @both.watched()
+def test_a_rank_that_hangs_is_named_soon_after_the_time_out(alone, waited, longer):
+    @alone.rank(0, 2).watched()
     def late():
-        clock[0] += waited
+        alone.now += waited
         raise RuntimeError(f"Timed out waiting {1e3 * waited:g}ms for recv operation to complete")
 
     with pytest.raises(ranks.LostRankError, match="rank 1 no longer answers; go on from the last"):
         late()
-    assert clock[0] == pytest.approx(waited + longer, abs=0.1)
+    assert alone.now == pytest.approx(waited + longer, abs=0.1)
+
+
+def test_an_error_that_ranks_have_gone_on_after_is_not_what_ends_a_later_query(alone):
+    """All have caught the same one; one of them takes 20 seconds to say that it goes on."""
+    key, ranks.Ranks.caught = f"{ranks.KEY}/1", 1
+    early = ranks.Word("in its closure", "StopIteration: ", heard=True, caught=0)
+    alone.store.set(key, json.dumps(early))
+    wait = alone.sleep
+
+    def sleep(seconds):
+        wait(seconds)
+        if alone.now > 20.0:
+            alone.store.set(key, json.dumps(ranks.Word("at query 17", "", heard=False, caught=1)))
+
+    alone.sleep = sleep
+
+    @alone.rank(0, 3).watched()
+    def lost():
+        raise RuntimeError("Connection closed by peer")
+
+    with pytest.raises(ranks.LostRankError, match="rank 2 no longer answers; go on from the last"):
+        lost()
 
 
 def test_ranks_that_may_be_waiting_are_not_said_to_have_ended():
     """Of several that are silent, some may wait for this one, which has a connection less."""
-    words = {0: ranks.Word("at query 3", "", heard=False)}
+    words = {0: ranks.Word("at query 3", "", heard=False, caught=0)}
     said = ranks._heard(words, [1, 2])
     assert said == "one or more of the ranks 1, 2 no longer answer, others wait for them"
 

@@ -77,6 +77,7 @@ class Ranks:
     """The processes of a group, or one process alone."""
 
     told: ClassVar[bool] = False  # whether this rank has told the others of an error
+    caught: ClassVar[int] = 0  # errors that it has told of, and gone on after
 
     def __init__(self, group: Any = None) -> None:
         """Take a process group, all processes if None."""
@@ -181,7 +182,7 @@ class Ranks:
 
     def _take_back(self) -> None:
         """Go on after an error that this rank has told of: the user has caught it."""
-        Ranks.told = False
+        Ranks.told, Ranks.caught = False, Ranks.caught + 1
         with suppress(Exception):  # of a store that is no more
             _store().set(f"{KEY}/{torch.distributed.get_rank()}", "")  # who reads it may not wait
 
@@ -190,20 +191,22 @@ class Ranks:
         Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
         rank = torch.distributed.get_rank()
-        _soon(lambda: (_tell(store, rank, Word(place, own, heard=False)), _told(store, ranks)))
+        word = Word(place, own, False, Ranks.caught)
+        _soon(lambda: (_tell(store, rank, word), _told(store, ranks)))
         while True:
             told = _told(store, ranks)
-            silent = [rank for rank in ranks if rank not in told]
-            known = any(word.error or word.heard for word in told.values())
-            waits = (0.0, grace)[len(silent)] if len(silent) < 2 else TUNING.patience
+            old = {rank for rank, it in told.items() if it.error and it.caught < Ranks.caught}
+            unsure = [rank for rank in ranks if rank not in told or rank in old]
+            known = any(it.error or it.heard for rank, it in told.items() if rank not in old)
+            waits = (0.0, grace)[len(unsure)] if len(unsure) < 2 else TUNING.patience
             if known or monotonic() - begin >= waits:
                 break
             sleep(TUNING.pause)
-        _tell(store, rank, Word(place, own, heard=True))
+        _tell(store, rank, word._replace(heard=True))
         end = monotonic() + TUNING.linger
         while rank == HOST and not _all_heard(store, ranks) and monotonic() < end:
             sleep(TUNING.pause)
-        return _heard(told, silent)
+        return _heard(told, [rank for rank in ranks if rank not in told])
 
 
 class Word(NamedTuple):
@@ -212,6 +215,7 @@ class Word(NamedTuple):
     place: str  # where it is
     error: str  # what went wrong there, if not by others
     heard: bool  # whether it knows what became of the others
+    caught: int  # errors that it had told of before: an error of fewer may be one of these
 
 
 def _soon(ask: Callable[[], Any]) -> None:
