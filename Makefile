@@ -1,6 +1,7 @@
 # make quick        the core's tests, in about a minute: no torch, JAX or browser needed
 # make test         everything that CI checks, in a virtual environment of its own
 # make nightly      all tests again, with hypothesis free to draw new examples
+# make oldest       the core's tests with the oldest packages that are supported
 # make reproduce    the paper's figures and claims, as report/index.html
 # make docs         the site, in site/, with every warning an error
 # make walks        docs/walks.md: which functions six calls pass through
@@ -17,7 +18,7 @@ TIERS ?= 1 2 3
 export PYTHONDONTWRITEBYTECODE :=  # or every worker would compile all tests anew
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: quick test core nightly browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
+.PHONY: quick test core nightly oldest browser lint docs walks bench bench-tiers bench-escapes bench-atoms bench-cost torture reproduce clean
 
 quick: .venv/test
 	$(PYTEST) --bare -m 'not (torch or jax or browser or slow or nightly)'
@@ -31,6 +32,20 @@ core: .venv/ready  # as if torch and JAX were missing
 
 nightly: .venv/ready browser
 	JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= $(PYTEST) --hypothesis-profile=random
+
+oldest: .venv-oldest/ready
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n $(JOBS) --dist worksteal --bare \
+	-m 'not (torch or jax or nightly)'
+
+.venv-oldest/ready: pyproject.toml  # matplotlib 3.8 calls what a later pyparsing warns of
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/pip install --quiet uv
+	echo 'pyparsing>=3.1,<3.3' | .venv-oldest/bin/uv pip compile --quiet --no-header \
+	--resolution lowest-direct --extra test --extra hosts --extra dask pyproject.toml - \
+	--output-file .venv-oldest/pins
+	.venv-oldest/bin/pip install --quiet --requirement .venv-oldest/pins
+	.venv-oldest/bin/pip install --quiet --no-deps --editable .
+	touch $@
 
 browser:  # a test opens the report in Chromium; where there is none to be had it is skipped
 	@command -v chromium > /dev/null || timeout 300 sh -c 'apt-get update && \
