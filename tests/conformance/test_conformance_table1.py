@@ -17,7 +17,6 @@ ROWS = {
     "fastcubic": {"unit": 2.5e-7},
 }
 RIPPLED = {name: {**common.FIXED, "unit": 0.0} for name in ("cdhs", "adancg", "fastcubic")}
-TOL = {"cdhs": 1e-10}  # a turn of the direction by rounding is carried on by momentum for long
 each_row = pytest.mark.parametrize("method", ROWS)
 
 
@@ -38,7 +37,6 @@ CASES = most_at_night([each for each in ALL if often(*each)], ALL)
 def _rows(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, options in ROWS.items():
         monkeypatch.setitem(common.METHODS, name, options)
-        monkeypatch.setitem(common.COARSE, name, TOL.get(name, 1e-11))
     for name, options in RIPPLED.items():
         monkeypatch.setitem(common.RIPPLED, name, options)
 
