@@ -6,6 +6,7 @@ is lost: the mean final loss is compared with that of the inner optimiser alone,
 from seed to seed. Prints two tables in Markdown.
 
     python -m benchmarks.minibatches --seeds 5
+    python -m benchmarks.minibatches --seeds 10 --first 100    # the seeds 100 to 109
 """
 
 import argparse
