@@ -1,4 +1,4 @@
-"""Under noise a recheck passes where bending is no larger than noise: it may not hide a claim."""
+"""A recheck passes where bending is no larger than noise or rounding: nothing false follows."""
 
 import numpy as np
 import pytest
@@ -30,3 +30,31 @@ def test_bending_in_one_variable_that_noise_covers(n: int, share: float) -> None
         run = minimize(fun, at, jac=jac, tol=2 * NOISE, seed=seed, method="agd-auto", **WORDS)
         stays = np.array_equal(run.x, at) and run.certificate.holds
         assert not stays or run.certificate.curvature_tol > share * GAMMA, run
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("gamma", [None, 0.012])
+def test_bending_that_rounding_covers_in_single_precision(gamma: float | None) -> None:
+    """Far from zero differences are over half a unit, as |x| is 1000 and more."""
+    torch = pytest.importorskip("torch")
+    from unsaddle.torch import Auto
+
+    curves, bend, centre = torch.ones(30), 0.02, torch.full((30,), 1000.0)
+    curves[0] = -0.02386
+    for seed in range(40):
+        x = torch.nn.Parameter(centre.clone())
+        opt = Auto([x], tol=1e-4, curvature_tol=gamma, seed=seed)
+
+        def closure():
+            opt.zero_grad()  # noqa: B023
+            z = x - centre  # noqa: B023
+            loss = (curves * z**2 / 2 + bend * z**4 / 4).sum()
+            loss.backward()
+            return loss
+
+        while opt.outcome is None:
+            opt.step(closure)
+        z = (x.detach() - centre).double()
+        lowest = float((curves + 3 * bend * z**2).min())
+        shown = opt.certificate
+        assert shown.holds is not True or lowest > -shown.curvature_tol * (1 + 1e-4), (seed, shown)

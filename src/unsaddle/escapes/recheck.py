@@ -11,11 +11,11 @@ r/2, which tells the error of a difference over r:
 Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T y = theta y
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
-The check passes if the error is at most gamma/4, or four times what noise adds to it. Where it is
-at most ``bends`` times what noise adds, a shorter r is no better: gamma is raised to four errors.
+The check passes if the error is at most gamma/4, or four times what noise or rounding adds to it.
+Where it is at most ``bends`` times that, a shorter r is no better: gamma is raised to four errors.
+So it is where u'Hu, with bending taken out, is below -3/4 gamma: more than gamma/4 may have passed.
 Else one gradient close by tells if there is noise that nobody knew of (``noise_level.py``). If not,
 f bends: the search begins anew over a shorter r, at which bending and noise should be in balance.
-Under noise gamma is raised too where u'Hu, with bending taken out, is below -3/4 of it.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -106,10 +106,10 @@ def dips(ops: Ops, e: Any, bend: Vector) -> Scalar:
 
 
 def least_claim(ops: Ops, e: Any, bend: Vector) -> Scalar:
-    """The gamma that u'Hu leaves to be claimed under noise, with bending taken out."""
+    """The gamma that u'Hu leaves to be claimed, with bending over r and r/2 taken out."""
     whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
     least = least_gamma(half + (richardson(ops, e) - 1) * (half - whole))
-    return ops.where((e.probe.noise > 0) & (e.probe.stage == LOWEST_HALF), least, 0.0)
+    return ops.where(e.probe.stage == LOWEST_HALF, least, 0.0)
 
 
 def curves_down(ops: Ops, e: Any) -> Scalar:
