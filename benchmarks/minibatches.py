@@ -6,12 +6,13 @@ is lost: the mean final loss is compared with that of the inner optimiser alone,
 from seed to seed. Prints two tables in Markdown.
 
     python -m benchmarks.minibatches --seeds 5
+    python -m benchmarks.minibatches --seeds 10 --first 100    # the seeds 100 to 109
 """
 
 import argparse
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from unsaddle.torch import Escape
 
 BATCH = 64
 STEPS = 1_000
+EVERY = 10  # steps, between two looks at the loss over all data
 LEFT = 0.9  # of the loss at which the inner optimiser alone has stayed
 HIDDEN = 16
 INNER: Mapping[str, Callable[..., torch.optim.Optimizer]] = {
@@ -156,12 +158,17 @@ class Trained(NamedTuple):
     searches: int
     jumps: int
     gradients: int  # of minibatches, those of searches among them
+    losses: list[float]  # over all data, after every EVERY steps
+
+    def below(self, loss: float) -> int | None:
+        """Say after how many steps the loss was first seen below this."""
+        return next((EVERY * (i + 1) for i, it in enumerate(self.losses) if it < loss), None)
 
 
 def train(make: Callable[[], Task], inner: str, escape: bool, seed: int, steps: int) -> Trained:
     """Train from one start; batches and start are functions of the seed."""
     torch.manual_seed(seed)
-    task, calls = make(), 0
+    task, calls, losses = make(), 0, list[float]()
     optimizer: Any = INNER[inner](task.model.parameters())
     if escape:
         optimizer = Escape(optimizer, seed=seed)
@@ -182,13 +189,15 @@ def train(make: Callable[[], Task], inner: str, escape: bool, seed: int, steps: 
         return closure
 
     try:
-        for _ in range(steps):
+        for step in range(1, steps + 1):
             rows = torch.randint(len(task.inputs), (BATCH,), generator=draw)
             optimizer.step(closure_on(rows))
+            losses += [over_all_data(task, optimizer)] if step % EVERY == 0 else []
     finally:
         log.removeHandler(events)
     count = events.words.count
-    return Trained(over_all_data(task, optimizer), count("search"), count("jump"), calls)
+    end = over_all_data(task, optimizer)
+    return Trained(end, count("search"), count("jump"), calls, losses)
 
 
 @torch.no_grad()
@@ -205,13 +214,13 @@ def over_all_data(task: Task, optimizer: torch.optim.Optimizer) -> float:
 
 
 def pairs(
-    starts: Mapping[str, Callable[[], Task]], seeds: int, steps: int
+    starts: Mapping[str, Callable[[], Task]], seeds: Sequence[int], steps: int
 ) -> Iterator[tuple[str, str, list[Trained], list[Trained]]]:
     """Train everything with and without the escape, from the same starts on the same batches."""
     for name, make in starts.items():
         for inner in INNER:
             alone, with_it = (
-                [train(make, inner, escape, seed, steps) for seed in range(seeds)]
+                [train(make, inner, escape, seed, steps) for seed in seeds]
                 for escape in (False, True)
             )
             yield name, inner, alone, with_it
@@ -235,19 +244,25 @@ def counts(trained: list[Trained]) -> str:
     return f"{searches:.1f} | {jumps:.1f} | {gradients:,.0f}"
 
 
-def from_saddles(seeds: int, steps: int) -> Iterator[str]:
+def from_saddles(seeds: Sequence[int], steps: int) -> Iterator[str]:
     """Write the table of saddles."""
-    yield "| saddle | inner | loss alone | with Escape | searches | jumps | gradients | left |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield (
+        "| saddle | inner | loss alone | with Escape | searches | jumps | gradients "
+        "| left | after steps |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
     for name, inner, alone, with_it in pairs(SADDLES, seeds, steps):
-        left = sum(e.loss < LEFT * a.loss for a, e in zip(alone, with_it, strict=True))
+        both = list(zip(alone, with_it, strict=True))
+        left = [e.below(LEFT * a.loss) or steps for a, e in both if e.loss < LEFT * a.loss]
+        after = f"{np.median(left):.0f}, at most {max(left)}" if left else "-"
         yield (
             f"| {name} | {inner} | {mean(t.loss for t in alone):.4g} "
-            f"| {mean(t.loss for t in with_it):.4g} | {counts(with_it)} | {left}/{seeds} |"
+            f"| {mean(t.loss for t in with_it):.4g} | {counts(with_it)} "
+            f"| {len(left)}/{len(seeds)} | {after} |"
         )
 
 
-def from_ordinary_starts(seeds: int, steps: int) -> Iterator[str]:
+def from_ordinary_starts(seeds: Sequence[int], steps: int) -> Iterator[str]:
     """Write the table of ordinary tasks."""
     yield (
         "| task | inner | loss alone | spread | with Escape | searches | jumps | gradients "
@@ -267,11 +282,12 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description="Escape on minibatches.")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--steps", type=int, default=STEPS)
     given: Any = parser.parse_args()
     torch.set_num_threads(1)
     for table in (from_saddles, from_ordinary_starts):
-        for line in table(given.seeds, given.steps):
+        for line in table(range(given.first, given.first + given.seeds), given.steps):
             print(line, flush=True)
         print()
 

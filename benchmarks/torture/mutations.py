@@ -115,7 +115,7 @@ LIST = (
     ),
     Mutation(
         "escapes/recheck.py",
-        "claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)",
+        "claim = ops.where(dips(ops, e, whole, half), DIP, CERTIFIED)",
         "claim = CERTIFIED",
         f"{FORMULAS} tests/noise/test_success.py tests/noise/test_bending.py",
     ),

@@ -55,8 +55,8 @@ def test_the_same_gamma_is_a_success_where_it_can_be_shown(family: str, method: 
     assert {result.certificate.curvature_tol for result in clean} == {gamma}
 
 
-def test_a_gamma_of_its_own_choice_is_a_success_below_a_hundredth_of_l() -> None:
-    """Noise of 1e-6 leaves .004 l or so; noise of 1e-3 leaves more than the hundredth."""
+def test_a_gamma_of_its_own_choice_is_a_success_below_a_tenth_of_l() -> None:
+    """Noise of 1e-6 leaves .004 l or so; noise of 1e-3 leaves more than the tenth."""
     little = [run("quartic", 1e-6, None, seed) for seed in range(SEEDS)]
     assert all(result.success for result in little)
     much = [run("quartic", 1e-3, None, seed) for seed in range(SEEDS)]

@@ -73,6 +73,11 @@ class Resolution(NamedTuple):
         """Say whether a measured curvature is for sure below -share of the gamma asked for."""
         return curvature + self.error < -share * self.asked
 
+    @property
+    def of_noise(self) -> Scalar:
+        """What noise adds to the error of a difference over r."""
+        return 2 * self.noise / (self.sides * self.radius)
+
     def claiming(self, ops: Ops, curvature_tol: Scalar) -> "Resolution":
         """Give the same for another gamma."""
         counted = ops.where(self.rigorous(curvature_tol), self.needed, 1.0)
@@ -105,6 +110,11 @@ def visible_change(ops: Ops, x: Vector, value: Scalar, other: Scalar) -> Scalar:
 def visible_curvature(error: Scalar) -> Scalar:
     """The least curvature, of either sign, that is told from an error of this size."""
     return TUNING.errors * error
+
+
+def least_gamma(curvature: Scalar) -> Scalar:
+    """The least gamma to be claimed where this was measured: -gamma might measure as -3/4 gamma."""
+    return -curvature / (1 - 1 / TUNING.errors)
 
 
 def resolve(

@@ -25,7 +25,8 @@ from unsaddle.escapes.backtracking_jump import JUMP_BEGIN
 from unsaddle.escapes.basis import full
 from unsaddle.escapes.krylov import Memory
 from unsaddle.escapes.probe import next_step
-from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, can_query_close, first_query
+from unsaddle.escapes.recheck import LOWEST, LOWEST_CLOSE, first_query
+from unsaddle.escapes.recheck import TUNING as RECHECK
 from unsaddle.escapes.recurrence import Recurrence
 
 REFINE, RITZ_VECTOR = PhaseName.REFINE, PhaseName.RITZ_VECTOR
@@ -44,6 +45,12 @@ def ritz_vector(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     jumps = ops.where(curvature < 0, JUMP_BEGIN, PROVE)  # above zero it was an error of T
     onto = ops.where(e.found < inf, jumps, first_query(ops, p, found))
     return s.searched(ops.where(again, REFINE, onto), found)
+
+
+def can_query_close(e: Memory) -> Scalar:
+    """Say whether noise does not hide gamma over r/16, where it counts sixteen times."""
+    shown = e.resolution.of_noise / RECHECK.close <= RECHECK.close * e.resolution.curvature_tol
+    return shown & (e.probe.noise == 0) & (e.resolution.sides == 1)
 
 
 def left(ops: Ops, e: Memory) -> Scalar:

@@ -11,8 +11,9 @@ r/2, which tells the error of a difference over r:
 Where rounding is all that gradients suffer from, Lanczos has a cheaper check: T y = theta y
 says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far that is from true.
 
-The check passes if the error is at most gamma/4, or four times what noise adds to it. Where it is
-at most ``bends`` times what noise adds, a shorter r is no better: gamma is raised to four errors.
+The check passes if the error is at most gamma/4, or four times what noise or rounding adds to it.
+Where it is at most ``bends`` times that, a shorter r is no better: gamma is raised to four errors.
+So it is where u'Hu, with bending taken out, is below -3/4 gamma: more than gamma/4 may have passed.
 Else one gradient close by tells if there is noise that nobody knew of (``noise_level.py``). If not,
 f bends: the search begins anew over a shorter r, at which bending and noise should be in balance.
 
@@ -32,7 +33,7 @@ from unsaddle.core.kernel import At, Parameters, Phase, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import CERTIFIED, GRADIENT, PhaseName
 from unsaddle.core.resolution import TUNING as RESOLUTION
-from unsaddle.core.resolution import visible_curvature
+from unsaddle.core.resolution import least_gamma, visible_curvature
 from unsaddle.escapes.noise_level import RECHECK_CLOSE, after_recheck, close_by
 from unsaddle.escapes.probe import Probe, choose_scalars, difference, remember_behind
 
@@ -65,12 +66,6 @@ def share_of_radius(ops: Ops, e: Any) -> Scalar:
     return ops.where(e.probe.stage == LOWEST_CLOSE, TUNING.close, half)
 
 
-def can_query_close(e: Any) -> Scalar:
-    """Say whether noise does not hide gamma over r/16, where it counts sixteen times."""
-    shown = noise_of(e) / TUNING.close <= TUNING.close * e.resolution.curvature_tol
-    return shown & (e.probe.noise == 0) & (e.resolution.sides == 1)
-
-
 def along(sign: float) -> At:
     """Query x~ +- r u, or x~ +- (r/2) u."""
 
@@ -90,22 +85,30 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     off = ops.norm(ops.add(bend, -1.0, e.probe.kept)) * richardson(ops, e)
     error = ops.where(share < 1, off, 0.0)
     hidden = e.resolution.curvature_tol / RESOLUTION.errors
-    straight = error <= ops.maximum(hidden, visible_curvature(noise_of(e)))
-    claim = ops.where(dips(ops, e, bend), DIP, CERTIFIED)
+    straight = error <= ops.maximum(hidden, visible_curvature(e.resolution.of_noise))
+    whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
+    claim = ops.where(dips(ops, e, whole, half), DIP, CERTIFIED)
+    least = ops.where(claim == CERTIFIED, least_claim(ops, e, whole, half), 0.0)
+    straight = straight & (least <= e.resolution.curvature_tol)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
-    finer, failed = refined(ops, e, error, share)
+    finer, failed = refined(ops, e, error, share, least)
     probe = choose_scalars(ops, straight, e.probe, finer)
     probe = probe._replace(kept=bend, stage=e.probe.stage + 1)
     return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
 
 
-def dips(ops: Ops, e: Any, bend: Vector) -> Scalar:
+def dips(ops: Ops, e: Any, whole: Scalar, half: Scalar) -> Scalar:
     """Say whether theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
-    whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
     bending = abs(whole - half) * richardson(ops, e)
     asked = half < -RESOLUTION.found * e.resolution.asked
-    seen = asked & (half < -2 * (bending + 2 * noise_of(e)))
+    seen = asked & (half < -2 * (bending + 2 * e.resolution.of_noise))
     return seen | curves_down(ops, e)
+
+
+def least_claim(ops: Ops, e: Any, whole: Scalar, half: Scalar) -> Scalar:
+    """The gamma that u'Hu leaves to be claimed, with bending over r and r/2 taken out."""
+    least = least_gamma(half + (richardson(ops, e) - 1) * (half - whole))
+    return ops.where(e.probe.stage == LOWEST_HALF, least, 0.0)
 
 
 def curves_down(ops: Ops, e: Any) -> Scalar:
@@ -119,24 +122,20 @@ def richardson(ops: Ops, e: Any) -> Scalar:
     return ops.where(e.probe.stage == LOWEST_CLOSE, 1.0, halved)
 
 
-def noise_of(e: Any) -> Scalar:
-    """What noise adds to the error of a difference over r."""
-    return 2 * e.resolution.noise / (e.resolution.sides * e.resolution.radius)
-
-
-def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Scalar]:
+def refined(ops: Ops, e: Any, error: Scalar, part: Scalar, least: Scalar) -> tuple[Probe, Scalar]:
     """Choose a shorter radius for the rest of the run, or a larger gamma if that gains little."""
     resolution, tiny = e.resolution, ops.tiny(e.gradient)
-    share = (noise_of(e) / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
+    share = (e.resolution.of_noise / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
     share = ops.maximum(share, TUNING.shortest)
-    anew = error > TUNING.bends * noise_of(e)
+    anew = error > TUNING.bends * e.resolution.of_noise
+    raised = ops.maximum(visible_curvature(error), least)
     share = ops.where(anew, share, 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
         bending=error * share**resolution.sides,
         sides=resolution.sides,
-        error_floor=ops.where(anew, e.probe.error_floor, visible_curvature(error)),
-        held=error * queried * resolution.radius / sqrt(2),
+        error_floor=ops.where(anew, e.probe.error_floor, raised),
+        held=error * part * resolution.radius / sqrt(2),
     )
     shorter = ops.where(e.probe.noise > 0, SEARCH_ANEW, RECHECK_CLOSE)
     return probe, ops.where(anew, shorter, RAISE)
