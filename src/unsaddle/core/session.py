@@ -5,6 +5,10 @@ optimisers, the benchmarks and a loop of your own all drive a session. A session
 objective nor a budget; whoever drives it does.
 """
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf, isfinite, nan
 from typing import Any, Generic, NamedTuple
 
@@ -152,3 +156,33 @@ class Session(Generic[V]):
         """Give the number of the first sample that a phase wants, and how many it wants."""
         size, drawn = phase.size(self.parameters), self.state.drawn
         return (drawn - size if phase.sample == SAME else drawn), size
+
+
+@contextmanager
+def interrupts_held_back(run: Any) -> Iterator[None]:
+    """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
+
+    Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
+    as ``run.interrupted`` says, or for the end. Python handles signals in its main thread.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if main else None
+    run.interruptible = run.interrupted = False
+    if not callable(handler):  # another thread, or not Python's to handle
+        yield
+        return
+
+    def hold_back(number: int, frame: Any) -> None:
+        run.interrupted = not run.interruptible
+        if run.interruptible:
+            handler(number, frame)
+
+    signal.signal(signal.SIGINT, hold_back)
+    try:
+        yield
+    finally:
+        last = signal.signal(signal.SIGINT, handler)
+        if last is not hold_back:  # the user's functions have set one of their own
+            signal.signal(signal.SIGINT, last)
+        if run.interrupted:
+            handler(signal.SIGINT, None)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
 from unsaddle.core.evidence import Evidence, coarser, evidence, phase_told
-from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS, EndError, Outcome
 from unsaddle.core.phases import (
@@ -29,7 +28,7 @@ from unsaddle.core.phases import (
     name_of,
 )
 from unsaddle.core.records import new
-from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.core.session import NotFiniteError, Query, Session, interrupts_held_back
 from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -112,13 +111,10 @@ class Run(Session[Vector]):
 
     def go(self) -> Outcome:
         """Run until a kernel ends it, or something else does; say how."""
-        restore = hold_interrupts_back(self)
         try:
-            try:
+            with interrupts_held_back(self):
                 self._answer_all()
                 self._check_claim()
-            finally:
-                restore()
         except NotFiniteError as error:
             self.trouble = str(error)
             return Outcome.NOT_FINITE
