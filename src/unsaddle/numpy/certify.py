@@ -17,8 +17,7 @@ from unsaddle.numpy.box import box_of
 from unsaddle.numpy.inputs import point, seconds
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
-from unsaddle.numpy.oracle import Oracle
-from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.oracle import HessianProduct, Oracle
 from unsaddle.numpy.result import doubted
 from unsaddle.numpy.scaled import Scaled
 
@@ -141,7 +140,7 @@ def find_negative_curvature(
     }
     solver, p = search(method, x.size, x.itemsize, **claim)
     oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
-    p = p._replace(products=bool(oracle.products))
+    p = p._replace(products=hessp is not None)
     state = solver.start(ops, p, x, seed)._replace(phase=PROVE)
     box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
@@ -154,7 +153,7 @@ def find_negative_curvature(
         raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
     if outcome is Outcome.BUDGET and run.state.phase == CERTIFIED:  # and the check is not done
         run.state = run.state._replace(phase=PhaseName.SEARCH)
-    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
+    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products))
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
     shown = doubted(shown, run.doubt)
     shown = shown if way is None else way.certificate(shown)

@@ -46,6 +46,7 @@ class Tuning(NamedTuple):
 
 TUNING = Tuning()
 LINE_SEARCH = PhaseName.LINE_SEARCH
+Answer = Callable[[Vector, Query], tuple[float | None, Vector | None]]
 
 
 class History(NamedTuple):
@@ -88,6 +89,7 @@ class Run(Session[Vector]):
         self.known = CachingOps(state.x)  # the operations, which know the last gradient
         super().__init__(self.known, solver, parameters, state)
         self.oracle, self.callback, self.descend = oracle, callback, descend
+        self.answer: Answer = oracle.answer  # to a query at a point
         self.codes, self.values, self.norms = array("h"), array("d"), array("d")  # of all queries
         self.iterate = self.lowest = Seen(state.x.copy())  # the last, and that of the best point
         self.iterations = 0
@@ -133,7 +135,7 @@ class Run(Session[Vector]):
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
-        oracle, known, answer, clock = self.oracle, self.known, self.answering(), self.clock
+        oracle, known, answer, clock = self.oracle, self.known, self.answer, self.clock
         while True:
             if self.descend is not None and self.state.phase == START:
                 self._descend(self.descend)
@@ -147,7 +149,7 @@ class Run(Session[Vector]):
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
             if searches:
-                self.begun, self.begun_products = oracle.gradients, oracle.products.count
+                self.begun, self.begun_products = oracle.gradients, oracle.products
                 self.settled = False
             self.interruptible = True
             if self.interrupted:
@@ -188,7 +190,7 @@ class Run(Session[Vector]):
 
     def _settle(self) -> None:
         """Claim what is shown, once the search has taken its share."""
-        taken = self.oracle.gradients + self.oracle.products.count
+        taken = self.oracle.gradients + self.oracle.products
         searched = taken - self.begun - self.begun_products
         if spent(self.certificate_budget, searched, self.earlier + taken):
             before, self.state = self.state, settle(self.ops, self.parameters, self.state)
@@ -225,10 +227,6 @@ class Run(Session[Vector]):
         if self.clock is not None and self.clock.progress is not None:
             self.clock.progress.event(event)
 
-    def answering(self) -> Callable[[Vector, Query], tuple[float | None, Vector | None]]:
-        """Give what answers a query at a point."""
-        return self.oracle.answer
-
     def value_at(self, x: Vector) -> float:
         """Give the value at x, from memory where it was seen, else by one more query."""
         oracle = self.oracle
@@ -238,7 +236,7 @@ class Run(Session[Vector]):
         if oracle.fun is None:
             return nan
         point = x.copy()
-        value, gradient = self.answering()(point, Query(x, VALUE, False, REPORT, False, 0, 1))
+        value, gradient = self.answer(point, Query(x, VALUE, False, REPORT, False, 0, 1))
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
@@ -253,7 +251,7 @@ class Run(Session[Vector]):
         if self.interrupted:
             signal.raise_signal(signal.SIGINT)
         query = Query(point, GRADIENT, False, REPORT, False, 0, 1, along=along)
-        _, gradient = self.answering()(point, query)
+        _, gradient = self.answer(point, query)
         self.interruptible = False
         if gradient is None or not self.known.finite(gradient):
             raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")

@@ -22,18 +22,15 @@ from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.hessian import products_of
-from unsaddle.numpy.inputs import point, seconds, stream
+from unsaddle.numpy.inputs import count_of, point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
-from unsaddle.numpy.ops import Vector
-from unsaddle.numpy.oracle import Oracle, TrialErrors
-from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.ops import Vector, first_ops
+from unsaddle.numpy.oracle import HessianProduct, Oracle, TrialErrors, products_of
 from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
-from unsaddle.numpy.shared import room_for
 from unsaddle.numpy.starts import Around, Starts, from_many
-from unsaddle.numpy.workers import Workers, count_of
+from unsaddle.numpy.workers import Workers
 
 
 @spelled()
@@ -123,7 +120,7 @@ def minimize(
         raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
-    hessp = products_of(hess) if hessp is None else hessp
+    hessp = products_of(hess) if callable(hess) and hessp is None else hessp
     words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
     words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
     words |= {"history": history, "certificate_budget": certificate_budget}
@@ -157,12 +154,12 @@ def minimize(
     parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
     limit = whole("max_gradients", max_gradients, none=True)
     oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
-    parameters = parameters._replace(products=bool(oracle.products))
-    if oracle.noise and not oracle.products:
+    parameters = parameters._replace(products=hessp is not None)
+    if oracle.noise and hessp is None:
         parameters = _noisy(parameters, oracle.noise)
     call = None if callback is None else adapted(callback)
     descend = None if descent is None else _checked(descent, start)
-    begun = solver.start(room_for(parameters, start), parameters, start, seed)
+    begun = solver.start(first_ops(parameters, start), parameters, start, seed)
     run = (
         Run(solver, parameters, begun, oracle, call, descend)
         if box is None
