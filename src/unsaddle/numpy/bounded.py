@@ -93,10 +93,11 @@ class BoxRun(Run):
         oracle: Oracle,
         box: Box,
         callback: Any = None,
+        remembers: bool = True,
         anew: int = GO,  # the phase in which a search begins again
     ) -> None:
         """Prepare to run."""
-        super().__init__(solver, parameters, state, oracle, callback, self._arrive)
+        super().__init__(solver, parameters, state, oracle, callback, self._arrive, remembers)
         self.box, self.anew, self.answer = box, anew, self._restricted
         if oracle.noise:  # which only numerical gradients have
             oracle.jac = partial(oracle.jac, box=box)

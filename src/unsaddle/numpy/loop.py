@@ -84,6 +84,7 @@ class Run(Session[Vector]):
         oracle: Oracle,
         callback: "Callable[[Run], None] | None" = None,  # StopIteration stops the run
         descend: Callable[[Vector], Vector] | None = None,  # the user's own descent
+        remembers: bool = True,  # every query, not only what the run itself needs
     ) -> None:
         """Prepare to run."""
         self.known = CachingOps(state.x)  # the operations, which know the last gradient
@@ -103,10 +104,11 @@ class Run(Session[Vector]):
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
         self.events: list[Event] = []
-        self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
+        self.remembers = remembers
+        drawn = remembers and state.x.size == 2
+        self.path = array("d") if drawn else None  # of the iterates, for a picture
         self.certificate_budget = inf  # share of all gradients that a search may take
         self.settled = False  # whether the last claim is what could be shown by then
-        self.remembers = True  # every query, not only what the run itself needs
         self._forgotten = 0  # queries
         self._searching = self._jumping = False
         self._slope = nan  # the gradient's norm where the last search began
@@ -275,11 +277,6 @@ class Run(Session[Vector]):
         """End in so many seconds from now, and show the progress meanwhile if that is wanted."""
         if progress is not None or seconds < inf:
             self.clock = Clock(seconds, progress)
-
-    def remember(self, all_of_them: bool) -> None:
-        """Say whether to keep every query."""
-        self.remembers = all_of_them
-        self.path = self.path if all_of_them else None
 
     def forget(self) -> None:
         """Drop all queries but the first and the last, and all events but the last."""
