@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unsaddle.core.kernel import Parameters, Solver, State, ball, iterate
-from unsaddle.core.phases import BOTH, GRADIENT, VALUE
+from unsaddle.core.phases import BEGIN, BOTH, GRADIENT, NOTHING, VALUE
 from unsaddle.core.session import Query, Session
 from unsaddle.numpy.ops import ops
 
@@ -75,6 +75,20 @@ def answer(value: Any, gradient: Any, query: Query) -> tuple[float | None, np.nd
     """Give what a query needs."""
     known = float(value(query.point)) if query.needs & VALUE else None
     return known, np.array(gradient(query.point)) if query.needs & GRADIENT else None
+
+
+def descended(
+    solver: Solver, p: Parameters, state: State, value: Any, gradient: Any
+) -> Iterator[State]:
+    """Run the descent alone; give the state after every phase, whose vectors the next may reuse."""
+    f, g = np.nan, np.zeros(1)
+    while 0 <= state.phase < BEGIN:
+        at, needs, update, *_ = solver.phases[state.phase]
+        if needs != NOTHING:
+            point = at(ops, p, state).copy()
+            f, g = float(value(point)), np.array(gradient(point))
+        state = update(ops, p, state, f, g)
+        yield state
 
 
 def starts(n: int, radius: float, seed: int = 0):
