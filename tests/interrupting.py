@@ -1,19 +1,9 @@
 """A Ctrl-C as a signal, in the midst of a kernel."""
 
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-
-@pytest.fixture(autouse=True)
-def handled() -> Iterator[None]:
-    """SIGINT is Python's to handle, also where the tests are run with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupting(patch: pytest.MonkeyPatch, ops: type, operation: str, k: int) -> list[int]:

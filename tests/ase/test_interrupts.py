@@ -8,10 +8,11 @@ from ase.build import molecule
 from ase.calculators.emt import EMT
 from ase.optimize import BFGS
 
-from tests.interrupting import handled, interrupting  # noqa: F401
+from tests.interrupting import interrupting
 from unsaddle.ase import Escape, Minimum
 from unsaddle.numpy.ops import NumpyOps
 
+pytestmark = pytest.mark.usefixtures("handled")
 WITHIN = ("axpy", "add", "copy", "norm")
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.interrupting import handled, interrupting  # noqa: F401
+from tests.interrupting import interrupting
 from tests.often import in_turn
 from tests.watched import OPTIONS, START, Calls, at_call, each_form, solve
 from unsaddle import Outcome, certify, minimize
 from unsaddle.numpy.ops import CachingOps
 
+pytestmark = pytest.mark.usefixtures("handled")
 WITHIN = ("axpy", "scale", "add")  # used by phases only
 
 
