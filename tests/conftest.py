@@ -9,6 +9,7 @@ missing.
 import importlib.util
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,6 +118,15 @@ def precision_as_before() -> Iterator[None]:
     yield
     if "jax" in sys.modules:
         sys.modules["jax"].config.update("jax_enable_x64", double)
+
+
+@pytest.fixture
+def handled() -> Iterator[None]:
+    """SIGINT is Python's to handle, also where the tests are run with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(wrapper=True)

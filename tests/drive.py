@@ -1,13 +1,33 @@
 """The shortest drivers there are, for tests that watch every query."""
 
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
 
 from unsaddle.core.kernel import Parameters, Solver, State, ball, iterate
-from unsaddle.core.phases import BOTH, GRADIENT, VALUE
+from unsaddle.core.phases import BEGIN, BOTH, GRADIENT, NOTHING, VALUE
 from unsaddle.core.session import Query, Session
 from unsaddle.numpy.ops import ops
+
+
+def queries(
+    session: Session[np.ndarray],
+    value: Callable[[np.ndarray], Any] | None,
+    gradient: Callable[[np.ndarray], Any] | None,
+    until: Container[int] = (),  # phases, of which none is answered
+) -> Iterator[Query]:
+    """Give the queries of a session, one after the other, and answer each when it was looked at."""
+    while (query := session.ask()) is not None and query.phase not in until:
+        yield query
+        session.tell(*answer(value, gradient, query))
+
+
+def finish(session: Session[np.ndarray], *functions: Any, until: Container[int] = ()) -> State:
+    """Answer all queries up to a phase; give the state that it is then in."""
+    for _ in queries(session, *functions, until=until):
+        pass
+    return session.state
 
 
 def trace(
@@ -18,7 +38,7 @@ def trace(
     session = Session(ops, noting(solver, states), parameters, state)
     while len(points) < limit and (query := session.ask()) is not None:
         points.append(query.point.copy())
-        session.tell(*answer(landscape, query))
+        session.tell(*answer(landscape.value, landscape.gradient, query))
     return np.array(points), states
 
 
@@ -40,22 +60,35 @@ def run_while(
     solver: Solver, parameters: Parameters, state: State, landscape: Any, within: Any
 ) -> tuple[dict[int, list[np.ndarray]], State]:
     """Run a solver while its phase is one of some; give the points of each phase, and the end."""
-    points: dict[int, list[np.ndarray]] = {}
+    points, f = dict[int, list[np.ndarray]](), landscape
     halting = {  # any other phase asks, and is not answered
         code: phase if code in within else phase._replace(at=iterate, needs=BOTH)
         for code, phase in solver.phases.items()
     }
     session = Session(ops, solver._replace(phases=halting), parameters, state)
-    while (query := session.ask()) is not None and query.phase in within:
+    for query in queries(session, f.value, f.gradient, until={*solver.phases} - {*within}):
         points.setdefault(query.phase, []).append(query.point.copy())
-        session.tell(*answer(landscape, query))
     return points, session.state
 
 
-def answer(landscape: Any, query: Query) -> tuple[float | None, np.ndarray | None]:
+def answer(value: Any, gradient: Any, query: Query) -> tuple[float | None, np.ndarray | None]:
     """Give what a query needs."""
-    value = float(landscape.value(query.point)) if query.needs & VALUE else None
-    return value, np.array(landscape.gradient(query.point)) if query.needs & GRADIENT else None
+    known = float(value(query.point)) if query.needs & VALUE else None
+    return known, np.array(gradient(query.point)) if query.needs & GRADIENT else None
+
+
+def descended(
+    solver: Solver, p: Parameters, state: State, value: Any, gradient: Any
+) -> Iterator[State]:
+    """Run the descent alone; give the state after every phase, whose vectors the next may reuse."""
+    f, g = np.nan, np.zeros(1)
+    while 0 <= state.phase < BEGIN:
+        at, needs, update, *_ = solver.phases[state.phase]
+        if needs != NOTHING:
+            point = at(ops, p, state).copy()
+            f, g = float(value(point)), np.array(gradient(point))
+        state = update(ops, p, state, f, g)
+        yield state
 
 
 def starts(n: int, radius: float, seed: int = 0):

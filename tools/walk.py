@@ -32,7 +32,7 @@ import unsaddle
 
 PACKAGE = os.path.join(os.path.dirname(unsaddle.__file__), "")
 BEFORE = Path(__file__).with_name("walks_before.json")
-PARTS = ("descents/", "escapes/", "core/arrays", "core/eager")
+PARTS = ("descents/", "escapes/", "core/arrays")
 INSIDE = (*PARTS, "ops/", "numpy/ops", "torch/ops", "jax/ops")
 
 

@@ -42,7 +42,7 @@ STREAM = "tests/core/test_draws.py tests/core/test_ops.py"
 LIST = (
     Mutation(
         "core/resolution.py",
-        "4 * error + ops.tiny(x)",
+        "visible_curvature(error) + ops.tiny(x)",
         "0 * error + ops.tiny(x)",
         EVIDENCE + " tests/numpy/test_certify.py",
     ),
@@ -66,8 +66,8 @@ LIST = (
     ),
     Mutation(
         "core/resolution.py",
-        "curvature_tol - self.error * ops.where",
-        "curvature_tol + self.error * ops.where",
+        "rate = curvature_tol - self.error * counted",
+        "rate = curvature_tol + self.error * counted",
         "tests/core tests/escapes tests/numpy/test_certify.py",
     ),
     Mutation(

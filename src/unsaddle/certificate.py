@@ -81,11 +81,13 @@ class Certificate:
 
     def __str__(self) -> str:
         """Say it in one sentence."""
+        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
+        if self.exact:
+            cost += f" and {self.products} product{'s' * (self.products != 1)}"
         if math.isnan(self.curvature_tol):
-            cost = f" ({self._cost})" if self.gradients else ""
-            return f"undecided: nothing is known of the curvature{cost}. {self.note}".strip()
+            taken = f" ({cost})" if self.gradients else ""
+            return f"undecided: nothing is known of the curvature{taken}. {self.note}".strip()
         gamma, risk = rounded_up(self.curvature_tol), rounded_up(100 * self.failure_probability)
-        cost = self._cost
         sentence = {
             True: f"certified: no curvature below -{gamma} here (chance of error at most {risk} %; "
             f"{cost}).",
@@ -96,13 +98,6 @@ class Certificate:
         if self.holds and self.free == 0:
             sentence = "certified: no variable is free."
         return f"{sentence} {self.note}".strip()
-
-    @property
-    def _cost(self) -> str:
-        """What the search took."""
-        cost = f"{self.gradients} gradient{'s' * (self.gradients != 1)}"
-        products = f" and {self.products} product{'s' * (self.products != 1)}"
-        return cost + products * self.exact
 
     def _repr_html_(self) -> str:
         """Give a notebook a small table."""

@@ -17,11 +17,12 @@ except ImportError as error:
     raise ImportError("unsaddle.optax needs JAX and optax: pip install 'unsaddle[jax]'") from error
 
 from unsaddle import messages
+from unsaddle.core.evidence import among
 from unsaddle.core.kernel import Parameters, Phase, Solver, State
 from unsaddle.core.kernel import iterate as at_iterate
 from unsaddle.core.ops import Ops, Scalar
 from unsaddle.core.outcome import ENDS, Outcome
-from unsaddle.core.phases import BOTH, CERTIFIED, GRADIENT, UNCERTIFIED, among
+from unsaddle.core.phases import BOTH, CERTIFIED, GRADIENT, UNCERTIFIED
 from unsaddle.descents import wrapped
 from unsaddle.descents.batches import ASK_ONCE, NEXT_BATCH
 from unsaddle.escapes import confirmed_jump

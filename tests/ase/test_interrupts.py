@@ -8,19 +8,12 @@ from ase.build import molecule
 from ase.calculators.emt import EMT
 from ase.optimize import BFGS
 
+from tests.interrupting import interrupting
 from unsaddle.ase import Escape, Minimum
 from unsaddle.numpy.ops import NumpyOps
 
+pytestmark = pytest.mark.usefixtures("handled")
 WITHIN = ("axpy", "add", "copy", "norm")
-
-
-@pytest.fixture(autouse=True)
-def handled():
-    """SIGINT is Python's to handle, also where the tests are run with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 class Watched(EMT):
@@ -44,21 +37,6 @@ def water(k=0):
     return atoms
 
 
-def interrupting(patch, operation, k):
-    """Make the k-th call of an operation be followed by a Ctrl-C."""
-    plain, passed = getattr(NumpyOps, operation), [0]
-
-    def call(*args):
-        answer = plain(*args)
-        passed[0] += 1
-        if passed[0] == k:
-            signal.raise_signal(signal.SIGINT)
-        return answer
-
-    patch.setattr(NumpyOps, operation, call)
-    return passed
-
-
 def by_minimum(atoms):
     return Minimum(atoms, logfile=None)
 
@@ -73,7 +51,7 @@ def by_escape(atoms):
 def test_a_state_is_never_torn(make, operation):
     """After a Ctrl-C in the midst of any update, the run goes on as if there had been none."""
     with pytest.MonkeyPatch.context() as patch:
-        passed, atoms = interrupting(patch, operation, 0), water()
+        passed, atoms = interrupting(patch, NumpyOps, operation, 0), water()
         full = make(atoms)
         full.run(fmax=0.01)
         total = passed[0]
@@ -82,7 +60,7 @@ def test_a_state_is_never_torn(make, operation):
     for k in cuts:
         cut = water()
         with pytest.MonkeyPatch.context() as patch:
-            interrupting(patch, operation, k)
+            interrupting(patch, NumpyOps, operation, k)
             run = make(cut)
             with pytest.raises(KeyboardInterrupt):
                 run.run(fmax=0.01)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.drive import queries
 from unsaddle import landscapes
 from unsaddle.core.kernel import Parameters, State, compose, then
 from unsaddle.core.phases import (
@@ -158,10 +159,9 @@ def numbers(memory: Any) -> Any:
 def steps(session: Session, f: Any) -> list[tuple[np.ndarray, State, Any, Any]]:
     """Answer every query; list its point, and the state, value and gradient before it."""
     seen = []
-    while (query := session.ask()) is not None:
+    for query in queries(session, f.value, f.gradient):
         gradient = None if session.gradient is None else session.gradient.copy()
         seen.append((query.point.copy(), copied(session.state), session.value, gradient))
-        session.tell(float(f.value(query.point)), np.array(f.gradient(query.point)))
     return seen
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.drive import finish, queries
 from unsaddle.core.phases import BEGIN, BOTH, CERTIFIED, GRADIENT, NEW, PROVE, SAME, START, TRIAL
 from unsaddle.core.session import NotFiniteError, Session
 from unsaddle.methods.table import METHODS, STOCHASTIC
@@ -54,8 +55,7 @@ def test_asking_twice_gives_the_same_query() -> None:
 def test_it_runs_to_its_end_and_stays_there() -> None:
     session = begun()
     assert not session.over
-    while (query := session.ask()) is not None:
-        session.tell(value(query.point), gradient(query.point))
+    finish(session, value, gradient)
     assert session.over
     assert session.ask() is None
     assert session.state.phase == CERTIFIED
@@ -137,13 +137,10 @@ def test_a_trial_without_an_answer_counts_as_infinitely_high() -> None:
 
 def test_a_query_says_when_a_search_begins_and_when_the_descent_goes_on() -> None:
     session = begun("pgd+nc", (0.3, 0.2, 0.1), smoothness=2.0, hessian_lipschitz=1.0, tol=1e-2)
-    queries = []
-    while (query := session.ask()) is not None:
-        queries.append(query)
-        session.tell(value(query.point), gradient(query.point))
-    assert [query.descends for query in queries] == [query.phase < BEGIN for query in queries]
-    began = [i for i, query in enumerate(queries) if query.searches]
-    assert began == [next(i for i, query in enumerate(queries) if query.phase > BEGIN)]
+    asked = [*queries(session, value, gradient)]
+    assert [query.descends for query in asked] == [query.phase < BEGIN for query in asked]
+    began = [i for i, query in enumerate(asked) if query.searches]
+    assert began == [next(i for i, query in enumerate(asked) if query.phase > BEGIN)]
 
 
 def test_samples_are_numbered_through() -> None:

@@ -9,9 +9,10 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import rosen, rosen_der
 
+from tests.drive import descended
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.core.kernel import Parameters, State, compose
-from unsaddle.core.phases import BEGIN, GO, NOTHING
+from unsaddle.core.phases import GO
 from unsaddle.descents.compact_form import TUNING as MEMORY
 from unsaddle.descents.lbfgs import LINE_SEARCH, lbfgs
 from unsaddle.descents.line_search import TUNING as WOLFE
@@ -112,14 +113,8 @@ TOL = 1e-8
 def descend(value: Any, gradient: Any, start: Any, tol: float = TOL) -> list[State]:
     """Run the descent alone and list its states, each with vectors of its own."""
     solver, p = compose(lbfgs, lanczos), Parameters(tol, lbfgs.settings(), None)
-    state = solver.start(ops, p, np.array(start, float), 0)
-    states, f, g = [], np.nan, np.zeros(1)
-    while 0 <= state.phase < BEGIN:
-        at, needs, update, *_ = solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, p, state).copy()
-            f, g = float(value(point)), np.array(gradient(point))
-        state = update(ops, p, state, f, g)
+    begun, states = solver.start(ops, p, np.array(start, float), 0), []
+    for state in descended(solver, p, begun, value, gradient):
         d = state.descent
         pairs = d.pairs._replace(block=d.pairs.block.copy())
         own = d._replace(pairs=pairs, direction=d.direction.copy(), gradient=d.gradient.copy())

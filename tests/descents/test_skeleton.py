@@ -4,11 +4,10 @@ Copy it for a descent of your own: a transcription of the source, what is proven
 a saddle that it leaves with an escape behind it.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from examples.skeleton_descent import Settings, heavy_ball
+from tests.drive import finish, queries
 from unsaddle import landscapes
 from unsaddle.core.kernel import NoSettings, Parameters, State, compose
 from unsaddle.core.phases import CERTIFIED, UNCERTIFIED
@@ -19,15 +18,6 @@ from unsaddle.escapes.never import never
 from unsaddle.numpy.ops import ops
 
 
-def answer(session: Session, value: Callable, gradient: Callable) -> list[np.ndarray]:
-    """Answer all queries of a run; give the points that it asked for."""
-    points = []
-    while (query := session.ask()) is not None:
-        points.append(query.point.copy())
-        session.tell(float(value(query.point)), gradient(query.point))
-    return points
-
-
 def descend(
     settings: Settings, curvatures: np.ndarray, x: np.ndarray, tol: float, **own: float
 ) -> list[np.ndarray]:
@@ -35,7 +25,8 @@ def descend(
     solver, p = compose(heavy_ball, never), Parameters(tol, settings, NoSettings())
     start: State = solver.start(ops, p, x.copy(), 0)._replace(report=UNCERTIFIED, **own)
     value, gradient = lambda x: curvatures @ x**2 / 2, lambda x: curvatures * x
-    return answer(Session(ops, solver, p, start), value, gradient)
+    session = Session(ops, solver, p, start)
+    return [query.point.copy() for query in queries(session, value, gradient)]
 
 
 def test_it_asks_where_a_transcription_of_its_source_asks():
@@ -80,8 +71,7 @@ def test_it_leaves_a_saddle_with_an_escape_behind_it():
     p = Parameters(tol, Settings(step=0.1 / f.smoothness, momentum=0.9), escape)
     solver = compose(heavy_ball, nc)
     session = Session(ops, solver, p, solver.start(ops, p, f.saddles[0].copy(), 0))
-    answer(session, f.value, f.gradient)
-    state = session.state
+    state = finish(session, f.value, f.gradient)
     assert state.phase == CERTIFIED
     assert np.linalg.norm(f.gradient(state.x)) <= tol
     assert np.linalg.eigvalsh(f.hessian(state.x))[0] > -gamma

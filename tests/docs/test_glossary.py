@@ -29,7 +29,7 @@ RETIRED = re.compile(
 )
 RETIRED_NAMES = {"beside", "hold", "keep", "look", "looked", "looking", "looks", "pick", "put"}
 MAY_BE_CALLED = {  # where two words are one in English
-    "hold_interrupts_back", "hold_back", "look_up",
+    "look_up",
 }  # fmt: skip
 MAY_SAY = {
     "torch/shards.py": "stride",  # what torch calls the layout of a tensor

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.drive import finish
 from unsaddle import Outcome, certify, minimize
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import BEGIN, CERTIFIED
@@ -146,7 +147,5 @@ def test_a_well_narrower_than_the_probe_is_not_taken_for_a_floor(
     for seed in range(10):
         state = solver.start(ops, parameters, centre, seed)._replace(phase=BEGIN)
         session = Session(ops, solver, parameters, state, gradient=grad(centre))
-        while (query := session.ask()) is not None and query.phase != JUMP_BEGIN:
-            session.tell(gradient=grad(query.point))
-        state = session.state
+        state = finish(session, None, grad, until=(JUMP_BEGIN,))
         assert state.phase != CERTIFIED or state.escape.resolution.curvature_tol > 1

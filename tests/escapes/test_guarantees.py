@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import budgets
-from tests.drive import trace
+from tests.drive import finish, queries, trace
 from tests.often import most_at_night
 from unsaddle import landscapes
 from unsaddle.certificate import certificate
@@ -50,8 +50,9 @@ class Quadratic:
 def one_search(part, settings, f, x, seed):
     """Run one search at x and give the state in which it leaves SEARCH."""
     session = begun(part, settings, f, x, seed)
-    while (query := session.ask()) is not None and query.phase == SEARCH:
-        session.tell(gradient=f.gradient(query.point))
+    for query in queries(session, None, f.gradient):
+        if query.phase != SEARCH:
+            break
     return session.state
 
 
@@ -238,9 +239,7 @@ def test_the_jump_lemma_on_cubics_that_saturate_rho(slope, rho):
         gradient=np.array([lean]), direction=np.array([1.0]), jump=NO_JUMP, curvature=-gamma / 4
     )
     session = Session(ops, solver, p, state._replace(phase=JUMP_BEGIN, escape=memory))
-    while (query := session.ask()) is not None and query.phase != START:
-        session.tell(value(query.point))
-    state = session.state
+    state = finish(session, value, None, until=(START,))
     assert state.phase == START
     assert abs(state.x[0]) == pytest.approx(jump.length)
     assert value(state.x) <= -jump.decrease
@@ -302,8 +301,7 @@ def test_curvature_seen_for_sure_is_found_where_gamma_had_to_be_raised(search, b
     f.gradient = lambda z: spectrum * (z - 100)
     for seed in range(20):
         session = begun(part, settings, f, x, seed)
-        while (query := session.ask()) is not None:
-            session.tell(0.0, f.gradient(query.point))  # no jump lowers the value
+        finish(session, lambda x: 0.0, f.gradient)  # no jump lowers the value
         found = certificate(read(ops, session.parameters, session.state, 0))
         assert found.holds is holds
         assert found.curvature_tol == (seen.curvature_tol if holds else 1e-3)

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.tiers.judge import fewest
 from tests.budgets import krylov_budget
+from tests.drive import finish
 from tests.often import most_at_night
 from unsaddle import certify, landscapes, minimize
 from unsaddle.core.kernel import Parameters, compose
@@ -43,9 +44,7 @@ def search_at_zero(gradient, n: int, gamma: float, delta: float, seed: int, vect
     p, solver = Parameters(0.0, None, settings), compose(lbfgs, lanczos)
     state = solver.start(ops, p, np.zeros(n), seed)._replace(phase=BEGIN)
     session = Session(ops, solver, p, state, gradient=gradient(state.x))
-    while (query := session.ask()) is not None and query.phase != JUMP_BEGIN:
-        session.tell(gradient=gradient(query.point))
-    return session.state
+    return finish(session, None, gradient, until=(JUMP_BEGIN,))
 
 
 @pytest.mark.slow
@@ -181,9 +180,7 @@ def test_a_backtracking_jump_falls_as_far_as_promised(lam: float, length: float)
             descent=state.descent._replace(change=rho * wrong),
         )
         session = Session(ops, solver, p, state, gradient=np.zeros(1))
-        while (query := session.ask()) is not None and query.phase != START:
-            session.tell(value(query.point))
-        state = session.state
+        state = finish(session, value, None, until=(START,))
         assert state.phase == START
         assert -value(state.x) >= promised
         assert state.escape.jump.lowest == value(state.x) < inf

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.drive import queries
 from tests.paper.neon2_det import neon2_det
 from unsaddle.core.kernel import Parameters, compose
 from unsaddle.core.phases import CERTIFIED, PROVE, UNCERTIFIED, PhaseName
@@ -31,9 +32,8 @@ def run(d: np.ndarray, seed: int, **own: Any) -> tuple[Any, list[np.ndarray]]:
     solver = compose(gd, neon2)
     state = solver.start(ops, p, np.zeros(d.size), seed)._replace(phase=PhaseName.BEGIN)
     session, asked = Session(ops, solver, p, state, gradient=np.zeros(d.size)), []
-    while (query := session.ask()) is not None and query.phase != PhaseName.JUMP_BEGIN:
+    for query in queries(session, None, lambda x: d * x, until=(PhaseName.JUMP_BEGIN,)):
         asked.append(query.point.copy())
-        session.tell(0.0, d * query.point)
     return session.state, asked
 
 

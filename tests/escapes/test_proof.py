@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.drive import queries
 from tests.often import most_at_night
 from unsaddle.core.kernel import Parameters, compose, then
 from unsaddle.core.phases import (
@@ -45,10 +46,9 @@ def searched(
     state = solver.start(ops, p, x.copy(), seed)._replace(phase=BEGIN)
     session = Session(ops, solver, p, state, gradient=gradient(x))
     session.asked = []  # type: ignore[attr-defined]
-    while (query := session.ask()) is not None:
+    for query in queries(session, None, gradient):
         session.asked.append((query.phase, query.point.copy()))  # type: ignore[attr-defined]
         assert query.needs == GRADIENT
-        session.tell(gradient=gradient(query.point))
     assert np.array_equal(session.state.x, x)
     return session
 

@@ -154,15 +154,6 @@ def test_a_gradient_that_shares_memory_with_the_point() -> None:
     assert certificate.curvature == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.fixture
-def handled() -> Any:
-    """SIGINT is Python's to handle, also where the tests are run with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("handled")
 def test_an_interrupt_ends_the_run_at_the_lower_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for an update to be whole; of a search alone nothing is told."""

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
 from tests import untold
+from tests.drive import descended
 from tests.often import most_at_night
 from tests.untold import LOOSE, TIGHT, each_start, few, landscape, leave, near
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.core.kernel import Parameters, State, compose
-from unsaddle.core.phases import BEGIN, GO, NOTHING
+from unsaddle.core.phases import GO
 from unsaddle.descents.parameter_free_agd import EXTRAPOLATED, NEW_EPOCH, parameter_free_agd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.numpy.ops import ops
@@ -33,15 +34,8 @@ def descend(value: Any, gradient: Any, start: Any, tol: float, **known: Any) -> 
     state = solver.start(ops, p, np.array(start, float), 0)
     progress = state.descent.progress._replace(**known)
     state = state._replace(descent=state.descent._replace(progress=progress))
-    states, f, g = [], np.nan, np.zeros(1)
-    while 0 <= state.phase < BEGIN:
-        at, needs, update, *_ = solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, p, state).copy()
-            f, g = float(value(point)), np.array(gradient(point))
-        state = update(ops, p, state, f, g)
-        states.append(state._replace(x=state.x.copy(), escape=None))
-    return states
+    passed = descended(solver, p, state, value, gradient)
+    return [state._replace(x=state.x.copy(), escape=None) for state in passed]
 
 
 def transcription(f: Any, g: Any, x0: np.ndarray, L: float, steps: int) -> list[np.ndarray]:  # noqa: N803

@@ -27,13 +27,11 @@ RANGE = re.compile(r"[(\[].*[)\]]|\bto\b|\babove\b|\bbelow\b|\band up\b|\bat (le
 PLAIN = {0, 1, 2, 0.5}
 DERIVED = {  # numbers that nobody chose, by file
     "core/arrays.py": {8: "bytes", 4: "bytes", 53: "digits", 24: "digits", 1022: "2^", 126: "2^"},
-    "core/eager.py": {8: "bytes", 4: "bytes"},
     "core/kernel.py": {1e-3: "delta, where a caller says nothing"},
     "core/ops.py": {OWN_STREAM: "a name for a stream of draws, as a number"},
     "core/outcome.py": {3: "frames up to the caller"},
     "core/phases.py": {3: "a code", 4: "a code", 8: "a code", 64: "a code", 1000: "a code"},
     "core/resolution.py": {6: "6/(pi j)^2 sums to one"},
-    "core/tridiagonal.py": {8: "bytes", 4: "bytes"},
     "descents/cubic_model.py": {6: "rho/6: Taylor"},
     "descents/curvature_pairs.py": {12: "the trapezoidal rule"},
     "descents/epoch.py": {4: "vectors that begin at zero"},

@@ -7,36 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.interrupting import interrupting
 from tests.often import in_turn
 from tests.watched import OPTIONS, START, Calls, at_call, each_form, solve
 from unsaddle import Outcome, certify, minimize
 from unsaddle.numpy.ops import CachingOps
 
+pytestmark = pytest.mark.usefixtures("handled")
 WITHIN = ("axpy", "scale", "add")  # used by phases only
-
-
-@pytest.fixture(autouse=True)
-def handled():
-    """SIGINT is Python's to handle, also where the tests are run with it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
-def interrupting(patch: pytest.MonkeyPatch, operation: str, k: int) -> list[int]:
-    """Make the k-th call of an operation within the kernel be followed by a Ctrl-C."""
-    plain, passed = getattr(CachingOps, operation), [0]
-
-    def call(*args: Any) -> Any:
-        answer = plain(*args)
-        passed[0] += 1
-        if passed[0] == k:
-            signal.raise_signal(signal.SIGINT)
-        return answer
-
-    patch.setattr(CachingOps, operation, call)
-    return passed
 
 
 @pytest.mark.parametrize(
@@ -47,14 +25,14 @@ def test_a_state_is_never_torn(method: str, operation: str) -> None:
     """After a Ctrl-C in the midst of any update, the run goes on as if there had been none."""
     calls: Calls = []
     with pytest.MonkeyPatch.context() as patch:
-        passed = interrupting(patch, operation, 0)
+        passed = interrupting(patch, CachingOps, operation, 0)
         full = solve(method, "apart", calls)
         total = passed[0]
     for k in {1, 2, 3, *range(4, total, max(1, total // 12))}:
         first: Calls = []
         second: Calls = []
         with pytest.MonkeyPatch.context() as patch:
-            interrupting(patch, operation, k)
+            interrupting(patch, CachingOps, operation, k)
             cut = solve(method, "apart", first)
         if k > total:
             continue
@@ -85,7 +63,7 @@ def test_the_handler_of_the_user_is_called_once() -> None:
     signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
     try:
         with pytest.MonkeyPatch.context() as patch:
-            interrupting(patch, "axpy", 3)
+            interrupting(patch, CachingOps, "axpy", 3)
             assert solve("pgd+nc", "apart", []).success
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.drive import answer
+from tests.drive import queries
 from unsaddle import landscapes
 from unsaddle.core.session import Session
 from unsaddle.numpy.ops import NumpyOps
@@ -41,8 +41,9 @@ def test_a_row_of_a_batch_is_the_run_with_its_seed(method, nce):
     for seed, row in zip(numbers, rows, strict=True):
         begun = first_state(ops, method, p, np.zeros(2), int(seed), f)
         session = Session(ops, solver_of(method), p, begun, 0.0, np.zeros(2))
-        while (query := session.ask()) is not None and unfinished(kind, steps, session.state):
-            session.tell(*answer(f, query))
+        for _ in queries(session, f.value, f.gradient):
+            if not unfinished(kind, steps, session.state):
+                break
         alone = kind.point(session.state)
         np.testing.assert_allclose(alone, row, rtol=0, atol=1e-9)
 

@@ -8,19 +8,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import unsaddle.torch as front  # noqa: E402
-from tests.torch_problem import CONSTANTS, EASY, Problem, make  # noqa: E402
+from tests.torch_problem import CONSTANTS, EASY, Problem, make, run  # noqa: E402
 from unsaddle import Outcome  # noqa: E402
 from unsaddle.core.session import NotFiniteError  # noqa: E402
 
 each = pytest.mark.parametrize("cls", EASY, ids=lambda cls: cls.__name__)
-
-
-def finished(opt, problem, steps=3000):
-    for _ in range(steps):
-        opt.step(problem.closure)
-        if opt.outcome is not None:
-            break
-    return opt
 
 
 @each
@@ -28,7 +20,7 @@ def test_every_optimiser_takes_products_and_says_so(cls):
     problem = Problem()
     asked = []
     opt = make(cls, problem, hessp=lambda: asked.append(1) or problem.loss())
-    finished(opt, problem)
+    run(opt, problem)
     assert opt.outcome is Outcome.CERTIFIED
     assert abs(problem.y.item()) > 0.9
     assert opt.products == len(asked) >= opt.certificate.products > 0
@@ -40,7 +32,7 @@ def test_every_optimiser_takes_products_and_says_so(cls):
 
 
 def test_without_the_loss_there_are_none():
-    opt = finished(make(front.Auto, problem := Problem()), problem)
+    opt = run(make(front.Auto, problem := Problem()), problem)
     assert opt.products == 0
     assert not opt.certificate.exact
 
@@ -147,7 +139,7 @@ def test_what_is_wrong_is_named(wrong):
         front.certify(problem.closure, problem.params, hessp=hessp)
     assert says in str(caught.value)
     with pytest.raises(kind):
-        finished(make(front.Auto, problem, hessp=hessp), problem)
+        run(make(front.Auto, problem, hessp=hessp), problem)
 
 
 def test_another_loss_is_named():
@@ -202,7 +194,7 @@ def test_a_failure_loses_nothing(cls):
 @pytest.mark.parametrize("cls", [front.Auto, front.ANCGD, front.FastCubic])
 def test_a_saved_run_goes_on_bit_for_bit_with_the_loss_given_again(cls):
     problem = Problem()
-    whole = finished(make(cls, problem, hessp=problem.loss), problem)
+    whole = run(make(cls, problem, hessp=problem.loss), problem)
     first = Problem()
     opt = make(cls, first, hessp=first.loss)
     for _ in range(2):
@@ -213,7 +205,7 @@ def test_a_saved_run_goes_on_bit_for_bit_with_the_loss_given_again(cls):
         p.data.copy_(q.data)
     again = make(cls, second, hessp=second.loss)
     again.load_state_dict(kept)
-    finished(again, second)
+    run(again, second)
     assert again.outcome is Outcome.CERTIFIED
     assert all(map(torch.equal, second.params, problem.params))
     assert (again.queries, again.products) == (whole.queries, whole.products)
@@ -225,9 +217,9 @@ def test_a_copy_has_to_be_told_its_loss():
     opt.step(problem.closure)
     other, copied = copy.deepcopy((problem, opt))
     with pytest.raises(RuntimeError, match=r"set opt\.hessp"):
-        finished(copied, other)
+        run(copied, other)
     copied.hessp = other.loss
-    assert finished(copied, other).outcome is Outcome.CERTIFIED
+    assert run(copied, other).outcome is Outcome.CERTIFIED
     assert copied.certificate.exact
 
 

@@ -1,7 +1,6 @@
 """A session on atoms: one force call for each query, and the atoms always at the iterate."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from math import copysign, inf, nan, sqrt
 from typing import NamedTuple
 
@@ -19,11 +18,10 @@ from unsaddle.ase.words import in_words
 from unsaddle.certificate import certificate
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, at_work, log, own
 from unsaddle.core.evidence import evidence, last_phase, read
-from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
 from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
-from unsaddle.core.session import Query, Session
+from unsaddle.core.session import InterruptsHeldBack, Query, Session
 from unsaddle.escapes.never import never
 from unsaddle.numpy.ops import Vector
 
@@ -85,7 +83,7 @@ class Drive(Session[Vector]):
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
-        with self._whole():
+        with InterruptsHeldBack(self):
             while (query := self._within_reach()) is not None:
                 if self.seen is None or not np.array_equal(query.point, self.seen.y):
                     break
@@ -98,7 +96,7 @@ class Drive(Session[Vector]):
 
     def answer(self, query: Query) -> None:
         """Compute forces and take them in; whatever is raised, the atoms are at the iterate."""
-        with self._whole():
+        with InterruptsHeldBack(self):
             try:
                 seen = self._computed(query.point.copy(), bool(query.needs & TRIAL))
                 self._take(query, seen)
@@ -118,16 +116,6 @@ class Drive(Session[Vector]):
             return Seen(point, nan, np.full(point.size, nan))
         finally:
             self.interruptible = False
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Let a Ctrl-C wait until the state is whole, but for one while forces are computed."""
-        self.interrupted = False
-        restore = hold_interrupts_back(self)
-        try:
-            yield
-        finally:
-            restore()
 
     def _within_reach(self) -> Query | None:
         """Ask, and shorten a trial that is further than ``maxstep`` from what is known."""

@@ -1,23 +1,115 @@
-"""Vectors as one-dimensional float arrays, updated in place through BLAS; scalars as floats.
+"""Arrays of NumPy, changed in place through BLAS; scalars are Python floats.
 
-Each backend that has such vectors draws noise of its own, and adds it.
+Rows of scalars are such arrays on every backend without tracing, torch included. Vectors are on
+NumPy alone, and where JAX is driven from the host: each draws noise of its own, and adds it.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from unsaddle.core.eager import GEMV, EagerOps, blas_of
+from scipy.linalg import blas, eigh_tridiagonal, lapack
 
 Vector = NDArray[np.floating]
 Block = Vector  # of two dimensions, a vector in every row
 Row = Vector
+T = TypeVar("T")
 
-_AXPY, _SCAL, _DOT = blas_of("axpy"), blas_of("scal"), blas_of("dot")
+
+def blas_of(name: str) -> dict[int, Callable[..., Any]]:
+    """Give a routine of BLAS by the bytes that a number takes."""
+    (double,), (single,) = (blas.get_blas_funcs((name,), dtype=char) for char in "df")
+    return {8: double, 4: single}
+
+
+_GEMV, _AXPY, _SCAL, _DOT = map(blas_of, ("gemv", "axpy", "scal", "dot"))
+BY_ROWS = 0, 1, 0, 1, 1  # of gemv: offsets and increments, transposed
 IN_PLACE = 0, 1, 0, 1, 0, 1  # of gemv: offsets and increments, not transposed, into y
+_LAPACK = {  # bisection and inverse iteration, by the bytes that a number takes
+    size: lapack.get_lapack_funcs(("stebz", "stein"), dtype=char)
+    for size, char in ((8, "d"), (4, "f"))
+}
+LOWEST = 2, 0.0, 0.0, 1, 1, 0.0, "B"  # of stebz: by number, from the first to the first
 _ROUNDOFF = {8: 2.0**-53, 4: 2.0**-24}
 _TINY = {8: 2.0**-1022, 4: 2.0**-126}
+
+
+class EagerOps:
+    """The operations of :class:`unsaddle.core.ops.Operations` that touch no vector."""
+
+    sqrt = staticmethod(math.sqrt)
+    log = staticmethod(math.log)
+
+    def maximum(self, a: T, b: T) -> T:
+        """The larger one; as a method, where the built-in takes four times as long to look up."""
+        return b if b > a else a  # type: ignore[operator]
+
+    def switch(self, condition: bool, x: T, y: T) -> T:
+        """The vector or record x where the condition holds, else y."""
+        return x if condition else y
+
+    def where(self, condition: bool, a: T, b: T) -> T:
+        """The scalar a where the condition holds, else b."""
+        return a if condition else b
+
+    def set_scalar(self, row: Row, i: int, a: float) -> Row:
+        """The row with a in place i; consumes the row."""
+        row[i] = a
+        return row
+
+    def get_scalar(self, row: Row, i: int) -> float:
+        """The scalar in place i."""
+        return row.item(i)
+
+    def product(self, a: float, square: Row, row: Row, b: float, plus: Row) -> Row:
+        """a M row + b plus, in one call of BLAS, which has matrices by columns."""
+        gemv = _GEMV[row.itemsize]
+        if square.flags.c_contiguous:
+            return gemv(a, square.T, row, b, plus, *BY_ROWS)
+        return gemv(a, square, row, b, plus)
+
+    def set_lines(self, square: Row, i: int, row: Row | float, j: int, column: Row) -> Row:
+        """The matrix with these numbers in row i, and then in column j; consumes it."""
+        square[i] = row
+        square[:, j] = column
+        return square
+
+    def repeat(self, count: int, body: Callable[[int, T], T], carry: T) -> T:
+        """carry <- body(j, carry) for j = 0, ..., count - 1."""
+        for j in range(count):
+            carry = body(j, carry)
+        return carry
+
+    def tridiagonal_bound(self, diagonal: Row, offdiagonal: Row, count: int) -> float:
+        """Gershgorin's bound by the first rows, in double precision; zero without rows."""
+        b = np.abs(offdiagonal[:count], dtype=np.float64)
+        sums = np.abs(diagonal[:count], dtype=np.float64) + b
+        sums[1:] += b[:-1]
+        return float(sums.max(initial=0.0))
+
+    def ritz(self, diagonal: Row, offdiagonal: Row, count: int) -> tuple[float, Row]:
+        """Lowest eigenpair of the leading part of a tridiagonal matrix, the vector's first >= 0."""
+        rows = diagonal[:count], offdiagonal[: count - 1]
+        if not (_finite(diagonal[:count]) and _finite(offdiagonal[:count])):
+            return math.nan, np.full_like(diagonal, math.nan)
+        weights = np.zeros(len(diagonal), diagonal.dtype)
+        if count == 1:
+            weights[0] = 1.0
+            return diagonal.item(0), weights
+        bisect, iterate = _LAPACK[diagonal.itemsize]
+        _, values, block, split, failed = bisect(*rows, *LOWEST)
+        vectors, unfinished = iterate(*rows, values[:1], block, split)
+        if failed or unfinished:  # as it never was yet
+            values, vectors = eigh_tridiagonal(*rows, select="i", select_range=(0, 0))
+        weights[:count] = vectors[:, 0] * (-1 if vectors[0, 0] < 0 else 1)
+        return values.item(0), weights
+
+
+def _finite(row: Row) -> bool:
+    """Whether all numbers are finite; their square is, if none is huge."""
+    return math.isfinite(row.dot(row)) or bool(np.isfinite(row).all())
 
 
 class ArrayOps(EagerOps):
@@ -105,7 +197,7 @@ class ArrayOps(EagerOps):
         if not count:
             return y
         filled = block if count >= len(block) else block[:count]
-        return GEMV[y.itemsize](1.0, filled.T, weights[: len(filled)], 1.0, y, *IN_PLACE)
+        return _GEMV[y.itemsize](1.0, filled.T, weights[: len(filled)], 1.0, y, *IN_PLACE)
 
     def scalars(self, like: Vector, count: int) -> Row:
         """A row of so many scalars, all zero."""

@@ -3,12 +3,13 @@
 Both work on floats and on traced arrays alike; ``unsaddle.certificate`` puts the claim into words.
 """
 
+from collections.abc import Sequence
 from math import inf, nan
 from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.phases import BEGIN, PhaseName, among
+from unsaddle.core.phases import BEGIN, PhaseName
 from unsaddle.core.resolution import NO_RESOLUTION, Resolution
 
 
@@ -68,6 +69,14 @@ TUNING = Tuning()
 FOUND = (PhaseName.JUMP_FAILED, PhaseName.NEGATIVE_CURVATURE)
 SHORT_OF_TOL = (PhaseName.CERTIFIED, PhaseName.UNCERTIFIED, PhaseName.UNRESOLVED)
 DECIDED = (*FOUND, *SHORT_OF_TOL)
+
+
+def among(phase: Any, codes: Sequence[PhaseName]) -> Any:
+    """Say whether a phase, which may be traced, is one of these."""
+    hit = phase == codes[0]
+    for code in codes[1:]:
+        hit = hit | (phase == code)
+    return hit
 
 
 def no_evidence(memory: Any, ops: Ops, x: Vector) -> Evidence:

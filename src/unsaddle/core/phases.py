@@ -1,8 +1,6 @@
 """The phases of all methods by name, and what a phase may ask for."""
 
-from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
 
 NOTHING, VALUE, GRADIENT, BOTH = 0, 1, 2, 3  # what a phase needs
 TRIAL = 4  # added to these: a query that may fail, which is then told value inf and gradient 0
@@ -105,11 +103,3 @@ REPORT = 1000  # a query for the result, after the run: the number is no phase's
 _OWN: dict[int, str] = {code: code.name.lower() for code in PhaseName}
 _PROOFS = {code + PROOF: f"proof {name}" for code, name in _OWN.items() if code >= BEGIN}
 name_of = {**_OWN, **_PROOFS, REPORT: "report"}.__getitem__  # search, or proof search of a proof
-
-
-def among(phase: Any, codes: Sequence[PhaseName]) -> Any:
-    """Say whether a phase, which may be traced, is one of these."""
-    hit = phase == codes[0]
-    for code in codes[1:]:
-        hit = hit | (phase == code)
-    return hit

@@ -135,8 +135,8 @@ def resolve(
 ) -> Resolution:
     """Work out what a search around x, where the gradient is given, can resolve."""
     off = ops.maximum(noise, rounding_of_gradient(ops, x, gradient, radius, smoothness, unit))
-    of_product = _rounding_of_product(ops, x, gradient, radius, smoothness)
-    off = ops.where(products, of_product, off)
+    size = ops.norm(gradient) + smoothness * radius  # of g + H d
+    off = ops.where(products, TUNING.rounding * ops.roundoff(x) * size, off)
     error = ops.where(products, 0.0, bending) + 2 * off / (sides * radius)
     asked, least = curvature_tol, visible_curvature(error) + ops.tiny(x)
     share = failure_probability * 6 / (pi * episode) ** 2
@@ -213,14 +213,6 @@ def rounding_of_gradient(
 ) -> Scalar:
     """e_g = 4 unit (|g| + l (|x| + r))."""
     return TUNING.rounding * unit * (ops.norm(gradient) + smoothness * (ops.norm(x) + radius))
-
-
-def _rounding_of_product(
-    ops: Ops, x: Vector, gradient: Vector, radius: Scalar, smoothness: Scalar
-) -> Scalar:
-    """e_g = 4 unit (|g| + l r), of g + H d."""
-    size = ops.norm(gradient) + smoothness * radius
-    return TUNING.rounding * ops.roundoff(x) * size
 
 
 def radius_of_products(ops: Ops, x: Vector, gradient: Vector) -> Scalar:

@@ -5,6 +5,8 @@ optimisers, the benchmarks and a loop of your own all drive a session. A session
 objective nor a budget; whoever drives it does.
 """
 
+import signal
+import threading
 from math import inf, isfinite, nan
 from typing import Any, Generic, NamedTuple
 
@@ -152,3 +154,40 @@ class Session(Generic[V]):
         """Give the number of the first sample that a phase wants, and how many it wants."""
         size, drawn = phase.size(self.parameters), self.state.drawn
         return (drawn - size if phase.sample == SAME else drawn), size
+
+
+class InterruptsHeldBack:
+    """Lets a Ctrl-C through in the user's functions only: half an update in place is no state.
+
+    Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
+    as ``run.interrupted`` says, or for the end. Python handles signals in its main thread.
+    """
+
+    def __init__(self, run: Any) -> None:
+        """Take the run, which is not interrupted yet."""
+        self.run = run
+        run.interruptible = run.interrupted = False
+
+    def __enter__(self) -> None:
+        """Take the place of the handler that there is, if it is Python's and this its thread."""
+        main = threading.current_thread() is threading.main_thread()
+        handler: Any = signal.getsignal(signal.SIGINT) if main else None
+        self.handler = handler if callable(handler) else None
+        if self.handler is not None:
+            signal.signal(signal.SIGINT, self)
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Handle a Ctrl-C."""
+        self.run.interrupted = not self.run.interruptible
+        if self.run.interruptible and self.handler is not None:
+            self.handler(number, frame)
+
+    def __exit__(self, *error: object) -> None:
+        """Put the handler back that there was, and let through what came last."""
+        if self.handler is None:
+            return
+        last = signal.signal(signal.SIGINT, self.handler)
+        if last is not self:  # the user's functions have set one of their own
+            signal.signal(signal.SIGINT, last)
+        if self.run.interrupted:
+            self.handler(signal.SIGINT, None)

@@ -55,11 +55,6 @@ def pairs_for(n: int) -> int:
     return min(TUNING.pairs, max(TUNING.fewer, TUNING.numbers // n))
 
 
-def room(ops: Ops, x: Vector, pairs: int) -> Pairs:
-    """Make room for so many pairs."""
-    return forget(ops, x, ops.vectors(x, 2 * pairs), 2 * pairs)
-
-
 def forget(ops: Ops, x: Vector, block: Vector, places: int) -> Pairs:
     """Begin without pairs, in the room that there is."""
     matrices = (ops.square(x, places) for _ in range(2))

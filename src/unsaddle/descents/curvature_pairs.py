@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.records import new
 from unsaddle.core.resolution import visible_change
-from unsaddle.descents.compact_form import PAIRS, Pairs, add, room
+from unsaddle.descents.compact_form import PAIRS, Pairs, add, forget
 from unsaddle.descents.gd import no_momentum
 from unsaddle.descents.line_search import NO_LINE, Line
 from unsaddle.descents.noise_floor import Floor, stepped
@@ -51,10 +51,11 @@ class Memory(NamedTuple):
 
 def memory(ops: Ops, x: Vector, settings: Any = None) -> Memory:
     """Nothing met yet; as a form to be filled there are no settings."""
+    places = 2 * (PAIRS if settings is None else settings.pairs)
     return Memory(
         gradient=ops.times(0.0, x),
         direction=ops.times(0.0, x),
-        pairs=room(ops, x, PAIRS if settings is None else settings.pairs),
+        pairs=forget(ops, x, ops.vectors(x, places), places),
         value=inf,
         line=NO_LINE,
         idle=0,

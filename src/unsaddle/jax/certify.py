@@ -1,7 +1,7 @@
 """``certify`` and ``find_negative_curvature`` as pure functions on pytrees."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import jax.numpy as jnp
 
@@ -16,10 +16,22 @@ from unsaddle.jax.loop import Oracle, Run, first_state, rest
 from unsaddle.jax.ops import ops
 from unsaddle.jax.solution import Verdict
 from unsaddle.jax.together import agree
+from unsaddle.methods.constants import spelled
 from unsaddle.methods.search import search
 
 
+class SearchOptions(TypedDict, total=False):
+    """The words of a search at one point that are given by name only."""
+
+    smoothness: float | None  # l
+    hessian_lipschitz: float | None  # rho
+    gradient_noise: float | None
+    probe_radius: float | None
+    hessp: bool
+
+
 @messages.knowing(messages.SEARCHED_TRACED)
+@spelled(hessp=False)
 def certify(
     grad: Callable[..., Tree],
     x: Tree,
@@ -28,12 +40,7 @@ def certify(
     failure_probability: float = 1e-3,  # delta
     seed: Any = 0,
     max_gradients: Any = None,
-    *,
-    smoothness: float | None = None,  # l
-    hessian_lipschitz: float | None = None,  # rho
-    gradient_noise: float | None = None,
-    probe_radius: float | None = None,
-    hessp: bool = False,
+    **options: Unpack[SearchOptions],
 ) -> Verdict:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -57,14 +64,12 @@ def certify(
     Returns:
         The verdict; ``.certificate()`` gives it in words.
     """
-    return find_negative_curvature(
-        grad, x, args, "anc", curvature_tol, failure_probability, seed, max_gradients,
-        smoothness=smoothness, hessian_lipschitz=hessian_lipschitz,
-        gradient_noise=gradient_noise, probe_radius=probe_radius, hessp=hessp,
-    )  # fmt: skip
+    target = curvature_tol, failure_probability
+    return find_negative_curvature(grad, x, args, "anc", *target, seed, max_gradients, **options)
 
 
 @messages.knowing(messages.SEARCHED_TRACED)
+@spelled(hessp=False)
 def find_negative_curvature(
     grad: Callable[..., Tree],
     x: Tree,
@@ -74,12 +79,7 @@ def find_negative_curvature(
     failure_probability: float = 1e-3,  # delta
     seed: Any = 0,
     max_gradients: Any = None,
-    *,
-    smoothness: float | None = None,  # l
-    hessian_lipschitz: float | None = None,  # rho
-    gradient_noise: float | None = None,
-    probe_radius: float | None = None,
-    hessp: bool = False,
+    **options: Unpack[SearchOptions],
 ) -> Verdict:
     """Search for a direction of negative curvature at x with a search that you name.
 
@@ -105,17 +105,11 @@ def find_negative_curvature(
     Returns:
         The verdict, with ``direction`` where negative curvature was found.
     """
-    words = inputs.fixed(
-        failure_probability=failure_probability,
-        curvature_tol=curvature_tol,
-        smoothness=smoothness,
-        hessian_lipschitz=hessian_lipschitz,
-        gradient_noise=gradient_noise,
-        probe_radius=probe_radius,
-    )
+    exact = inputs.switch("hessp", options.pop("hessp", False))
+    target = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
+    words = inputs.fixed(**target, **options)
     x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
     _, parameters = search(method, ops.size(x), **words)  # complain now, not when tracing
-    exact = inputs.switch("hessp", hessp)
     claim = method, tuple(words.items()), exact, inputs.on_one_device()
     grad = inputs.function(grad, "grad")
     given = x, inputs.several(args), inputs.whole(seed), limit

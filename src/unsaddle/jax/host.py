@@ -16,12 +16,11 @@ import jax
 import numpy as np
 
 from unsaddle.core.arrays import CachingArrayOps, Vector
-from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.ops import Operations
 from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import GRADIENT, VALUE
-from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.core.session import InterruptsHeldBack, NotFiniteError, Query, Session
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import unasked
@@ -180,12 +179,9 @@ class Run(Session[Vector]):
 
     def go(self) -> Outcome | None:
         """Run until a kernel ends it, which is None, or something else does, which is told."""
-        restore = hold_interrupts_back(self)
         try:
-            try:
+            with InterruptsHeldBack(self):
                 return self._answer_all()
-            finally:
-                restore()
         except NotFiniteError:
             return Outcome.NOT_FINITE
         except KeyboardInterrupt:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from math import inf, isfinite
 from numbers import Integral
 from typing import Any, ParamSpec, TypedDict, TypeVar, get_args, is_typeddict
@@ -108,26 +108,27 @@ DEFAULTS: dict[str, Any] = {"tol": 1e-5, "failure_probability": 1e-3, "preset": 
 
 
 def words_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Give the constants that ``**given: Unpack[...]`` stands for in a signature, with types."""
+    """Give the words that ``**given: Unpack[...]`` stands for in a signature, with types."""
     kinds = [each.annotation for each in signature(function).parameters.values()]
     typed = [each for kind in kinds for each in get_args(kind) if is_typeddict(each)]
-    words = {word: kind for each in typed for word, kind in each.__annotations__.items()}
-    return {w: kind for w, kind in words.items() if w not in Hyperparameters.__annotations__}
+    return {word: kind for each in typed for word, kind in each.__annotations__.items()}
 
 
 def spelled(**defaults: Any) -> Callable[[F], F]:
     """Spell the words of ``**given: Unpack[...]`` out in a function's signature, for ``help``."""
-    known = {**DEFAULTS, **defaults}
+    known, own = {**DEFAULTS, **defaults}, Hyperparameters.__annotations__  # of each method
 
     def spell(function: F) -> F:
-        own = [*signature(function).parameters.values()]
-        kind = Parameter.KEYWORD_ONLY
+        kind, typed, plain = Parameter.KEYWORD_ONLY, words_of(function), signature(function)
         words = [
             Parameter(word, kind, default=known.get(word), annotation=annotation)
-            for word, annotation in words_of(function).items()
+            for word, annotation in typed.items()
+            if word not in own
         ]
-        rest = [Parameter("options", Parameter.VAR_KEYWORD, annotation=float)]
-        function.__signature__ = Signature(own[:-1] + words + rest)  # type: ignore[attr-defined]
+        if not typed.keys().isdisjoint(own):
+            words += [Parameter("options", Parameter.VAR_KEYWORD, annotation=float)]
+        explicit = plain.replace(parameters=[*plain.parameters.values()][:-1] + words)
+        function.__signature__ = explicit  # type: ignore[attr-defined]
         return function
 
     return spell

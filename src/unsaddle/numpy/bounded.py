@@ -93,11 +93,12 @@ class BoxRun(Run):
         oracle: Oracle,
         box: Box,
         callback: Any = None,
+        remembers: bool = True,
         anew: int = GO,  # the phase in which a search begins again
     ) -> None:
         """Prepare to run."""
-        super().__init__(solver, parameters, state, oracle, callback, self._arrive)
-        self.box, self.anew = box, anew
+        super().__init__(solver, parameters, state, oracle, callback, self._arrive, remembers)
+        self.box, self.anew, self.answer = box, anew, self._restricted
         if oracle.noise:  # which only numerical gradients have
             oracle.jac = partial(oracle.jac, box=box)
         self.known = self.ops = FreeOps(state.x)
@@ -112,10 +113,6 @@ class BoxRun(Run):
         radius = own.probe_radius or 2 * math.sqrt(unit) * max(ops.norm(x), 1.0)
         self.margin = max(BOX.margin * radius, least)
         self.known.free = self.box.free(x, self.margin).astype(x.dtype)
-
-    def answering(self) -> Any:
-        """Give what answers a query at a point."""
-        return self._restricted
 
     def _restricted(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Answer within the bounds, and give of the gradient what counts for the phase."""

@@ -1,7 +1,7 @@
 """``certify`` and ``find_negative_curvature``: a search at one point, from any optimiser."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from unsaddle.certificate import Certificate, certificate
 from unsaddle.core.events import ending, log
@@ -11,19 +11,32 @@ from unsaddle.core.phases import CERTIFIED, PROVE, PhaseName
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
 from unsaddle.methods.checks import whole
+from unsaddle.methods.constants import spelled
 from unsaddle.methods.search import search
 from unsaddle.numpy.bounded import BoxRun, within
 from unsaddle.numpy.box import box_of
 from unsaddle.numpy.inputs import point, seconds
 from unsaddle.numpy.loop import Run
 from unsaddle.numpy.ops import Vector, ops
-from unsaddle.numpy.oracle import Oracle
-from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.oracle import HessianProduct, Oracle
 from unsaddle.numpy.result import doubted
 from unsaddle.numpy.scaled import Scaled
 
 
+class SearchOptions(TypedDict, total=False):
+    """The words of a search at one point that are given by name only."""
+
+    max_seconds: float | None
+    gradient_noise: float | None
+    probe_radius: float | None
+    bounds: Any
+    x_scale: Any
+    hessp: HessianProduct | None
+    max_memory: float | None
+
+
 @knowing(SEARCHED)
+@spelled()
 def certify(
     grad: Callable[[Vector], Any],
     x: Any,
@@ -31,14 +44,7 @@ def certify(
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
     max_gradients: int | None = None,
-    *,
-    max_seconds: float | None = None,
-    gradient_noise: float | None = None,
-    probe_radius: float | None = None,
-    bounds: Any = None,
-    x_scale: Any = None,
-    hessp: HessianProduct | None = None,
-    max_memory: float | None = None,
+    **options: Unpack[SearchOptions],
 ) -> Certificate:
     """Certify that the Hessian at x has no eigenvalue below -curvature_tol, or find one.
 
@@ -63,24 +69,12 @@ def certify(
     Returns:
         The certificate; ``holds`` is True, False, or None where the search could not decide.
     """
-    return find_negative_curvature(
-        grad,
-        x,
-        curvature_tol=curvature_tol,
-        failure_probability=failure_probability,
-        seed=seed,
-        max_gradients=max_gradients,
-        max_seconds=max_seconds,
-        gradient_noise=gradient_noise,
-        probe_radius=probe_radius,
-        bounds=bounds,
-        x_scale=x_scale,
-        hessp=hessp,
-        max_memory=max_memory,
-    )
+    target = curvature_tol, failure_probability
+    return find_negative_curvature(grad, x, "lanczos", *target, seed, max_gradients, **options)
 
 
 @knowing(SEARCHED)
+@spelled()
 def find_negative_curvature(
     grad: Callable[[Vector], Any],
     x: Any,
@@ -89,14 +83,7 @@ def find_negative_curvature(
     failure_probability: float = 1e-3,  # delta
     seed: int = 0,
     max_gradients: int | None = None,
-    *,
-    max_seconds: float | None = None,
-    gradient_noise: float | None = None,
-    probe_radius: float | None = None,
-    bounds: Any = None,
-    x_scale: Any = None,
-    hessp: HessianProduct | None = None,
-    max_memory: float | None = None,
+    **options: Unpack[SearchOptions],
 ) -> Certificate:
     """Search for a direction of negative curvature at x with a search that you name.
 
@@ -127,21 +114,17 @@ def find_negative_curvature(
     """
     seed = whole("seed", seed)
     limit, x = whole("max_gradients", max_gradients, none=True), point(x, "x")
-    time = seconds("max_seconds", max_seconds)
+    time = seconds("max_seconds", options.pop("max_seconds", None))
+    x_scale, hessp = options.pop("x_scale", None), options.pop("hessp", None)
+    bounds = options.pop("bounds", None)
     way = None if x_scale is None else Scaled(x_scale, x, bounds)
     if way is not None:
         grad, hessp, bounds = way.gradient(grad), way.product(hessp), way.bounds()
         x = way.to_y(x)
-    claim = {
-        "curvature_tol": curvature_tol,
-        "failure_probability": failure_probability,
-        "gradient_noise": gradient_noise,
-        "probe_radius": probe_radius,
-        "max_memory": max_memory,
-    }
+    claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability, **options}
     solver, p = search(method, x.size, x.itemsize, **claim)
     oracle = Oracle(None, grad, x, limit=limit, name="grad", hessp=hessp)
-    p = p._replace(products=bool(oracle.products))
+    p = p._replace(products=hessp is not None)
     state = solver.start(ops, p, x, seed)._replace(phase=PROVE)
     box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
@@ -154,7 +137,7 @@ def find_negative_curvature(
         raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
     if outcome is Outcome.BUDGET and run.state.phase == CERTIFIED:  # and the check is not done
         run.state = run.state._replace(phase=PhaseName.SEARCH)
-    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products.count))
+    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products))
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
     shown = doubted(shown, run.doubt)
     shown = shown if way is None else way.certificate(shown)

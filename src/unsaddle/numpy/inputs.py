@@ -1,12 +1,13 @@
 """Checks of what a user passes, and of what a user's function returns."""
 
+import os
 import sys
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from unsaddle.methods.checks import number, shown
+from unsaddle.methods.checks import MOST, number, shown
 from unsaddle.numpy.ops import Vector
 
 OURS = ("unsaddle.", "scipy.")
@@ -79,3 +80,22 @@ def seconds(name: str, value: Any) -> float:
     if not time >= 0:
         raise ValueError(f"{name} must be a number of seconds >= 0, or None, got {shown(value)}")
     return time
+
+
+def count_of(workers: Any) -> int:
+    """Check ``workers``, and give how many processes it asks for; zero if it is a map."""
+    if callable(workers):
+        return 0
+    given = number(workers)
+    if not given.is_integer() or not (given == -1 or 1 <= given <= MOST):
+        raise ValueError(
+            "workers must be a number >= 1, -1 for all processors, or a map such as pool.map, "
+            f"got {shown(workers)}"
+        )
+    return _processors() if given == -1 else int(given)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    own = getattr(os, "sched_getaffinity", None)
+    return len(own(0)) if own else os.cpu_count() or 1

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
 from unsaddle.core.evidence import Evidence, coarser, evidence, phase_told
-from unsaddle.core.interrupts import hold_interrupts_back
 from unsaddle.core.kernel import Parameters, Solver, State
 from unsaddle.core.outcome import ENDS, EndError, Outcome
 from unsaddle.core.phases import (
@@ -29,7 +28,7 @@ from unsaddle.core.phases import (
     name_of,
 )
 from unsaddle.core.records import new
-from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.core.session import InterruptsHeldBack, NotFiniteError, Query, Session
 from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -47,6 +46,7 @@ class Tuning(NamedTuple):
 
 TUNING = Tuning()
 LINE_SEARCH = PhaseName.LINE_SEARCH
+Answer = Callable[[Vector, Query], tuple[float | None, Vector | None]]
 
 
 class History(NamedTuple):
@@ -84,11 +84,13 @@ class Run(Session[Vector]):
         oracle: Oracle,
         callback: "Callable[[Run], None] | None" = None,  # StopIteration stops the run
         descend: Callable[[Vector], Vector] | None = None,  # the user's own descent
+        remembers: bool = True,  # every query, not only what the run itself needs
     ) -> None:
         """Prepare to run."""
         self.known = CachingOps(state.x)  # the operations, which know the last gradient
         super().__init__(self.known, solver, parameters, state)
         self.oracle, self.callback, self.descend = oracle, callback, descend
+        self.answer: Answer = oracle.answer  # to a query at a point
         self.codes, self.values, self.norms = array("h"), array("d"), array("d")  # of all queries
         self.iterate = self.lowest = Seen(state.x.copy())  # the last, and that of the best point
         self.iterations = 0
@@ -102,23 +104,21 @@ class Run(Session[Vector]):
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
         self.events: list[Event] = []
-        self.path = array("d") if state.x.size == 2 else None  # of the iterates, for a picture
+        self.remembers = remembers
+        drawn = remembers and state.x.size == 2
+        self.path = array("d") if drawn else None  # of the iterates, for a picture
         self.certificate_budget = inf  # share of all gradients that a search may take
         self.settled = False  # whether the last claim is what could be shown by then
-        self.remembers = True  # every query, not only what the run itself needs
         self._forgotten = 0  # queries
         self._searching = self._jumping = False
         self._slope = nan  # the gradient's norm where the last search began
 
     def go(self) -> Outcome:
         """Run until a kernel ends it, or something else does; say how."""
-        restore = hold_interrupts_back(self)
         try:
-            try:
+            with InterruptsHeldBack(self):
                 self._answer_all()
                 self._check_claim()
-            finally:
-                restore()
         except NotFiniteError as error:
             self.trouble = str(error)
             return Outcome.NOT_FINITE
@@ -137,7 +137,7 @@ class Run(Session[Vector]):
 
     def _answer_all(self) -> None:
         """Ask, query the function, tell, and take note, until there is nothing to ask."""
-        oracle, known, answer, clock = self.oracle, self.known, self.answering(), self.clock
+        oracle, known, answer, clock = self.oracle, self.known, self.answer, self.clock
         while True:
             if self.descend is not None and self.state.phase == START:
                 self._descend(self.descend)
@@ -151,7 +151,7 @@ class Run(Session[Vector]):
             if needs & GRADIENT:
                 self.gradient = known.lent = None  # so that there is room for the next
             if searches:
-                self.begun, self.begun_products = oracle.gradients, oracle.products.count
+                self.begun, self.begun_products = oracle.gradients, oracle.products
                 self.settled = False
             self.interruptible = True
             if self.interrupted:
@@ -192,7 +192,7 @@ class Run(Session[Vector]):
 
     def _settle(self) -> None:
         """Claim what is shown, once the search has taken its share."""
-        taken = self.oracle.gradients + self.oracle.products.count
+        taken = self.oracle.gradients + self.oracle.products
         searched = taken - self.begun - self.begun_products
         if spent(self.certificate_budget, searched, self.earlier + taken):
             before, self.state = self.state, settle(self.ops, self.parameters, self.state)
@@ -229,10 +229,6 @@ class Run(Session[Vector]):
         if self.clock is not None and self.clock.progress is not None:
             self.clock.progress.event(event)
 
-    def answering(self) -> Callable[[Vector, Query], tuple[float | None, Vector | None]]:
-        """Give what answers a query at a point."""
-        return self.oracle.answer
-
     def value_at(self, x: Vector) -> float:
         """Give the value at x, from memory where it was seen, else by one more query."""
         oracle = self.oracle
@@ -242,7 +238,7 @@ class Run(Session[Vector]):
         if oracle.fun is None:
             return nan
         point = x.copy()
-        value, gradient = self.answering()(point, Query(x, VALUE, False, REPORT, False, 0, 1))
+        value, gradient = self.answer(point, Query(x, VALUE, False, REPORT, False, 0, 1))
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
@@ -257,7 +253,7 @@ class Run(Session[Vector]):
         if self.interrupted:
             signal.raise_signal(signal.SIGINT)
         query = Query(point, GRADIENT, False, REPORT, False, 0, 1, along=along)
-        _, gradient = self.answering()(point, query)
+        _, gradient = self.answer(point, query)
         self.interruptible = False
         if gradient is None or not self.known.finite(gradient):
             raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")
@@ -281,11 +277,6 @@ class Run(Session[Vector]):
         """End in so many seconds from now, and show the progress meanwhile if that is wanted."""
         if progress is not None or seconds < inf:
             self.clock = Clock(seconds, progress)
-
-    def remember(self, all_of_them: bool) -> None:
-        """Say whether to keep every query."""
-        self.remembers = all_of_them
-        self.path = self.path if all_of_them else None
 
     def forget(self) -> None:
         """Drop all queries but the first and the last, and all events but the last."""

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from scipy.optimize import OptimizeResult
 
 from unsaddle.core.events import log
-from unsaddle.core.kernel import Parameters
+from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.descents.external import Memory as External
 from unsaddle.escapes import krylov
 from unsaddle.messages import ELSEWHERE
@@ -19,21 +19,18 @@ from unsaddle.methods.constants import DEFAULTS, Given, spelled
 from unsaddle.methods.table import AROUND, BOUNDED, STOCHASTIC, find, parameters_of
 from unsaddle.numpy import differences
 from unsaddle.numpy.bounded import BoxRun
-from unsaddle.numpy.box import box_of, moved_in
+from unsaddle.numpy.box import Box, box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.hessian import products_of
-from unsaddle.numpy.inputs import point, seconds, stream
+from unsaddle.numpy.inputs import count_of, point, seconds, stream
 from unsaddle.numpy.loop import Run, Seen
-from unsaddle.numpy.ops import Vector
-from unsaddle.numpy.oracle import Oracle, TrialErrors
-from unsaddle.numpy.products import HessianProduct
+from unsaddle.numpy.ops import Vector, first_ops
+from unsaddle.numpy.oracle import HessianProduct, Oracle, TrialErrors, products_of
 from unsaddle.numpy.progress import Progress
 from unsaddle.numpy.result import conclude
 from unsaddle.numpy.scaled import in_scaled_variables, scale_of
-from unsaddle.numpy.shared import room_for
 from unsaddle.numpy.starts import Around, Starts, from_many
-from unsaddle.numpy.workers import Workers, count_of
+from unsaddle.numpy.workers import Workers
 
 
 @spelled()
@@ -123,58 +120,70 @@ def minimize(
         raise ValueError("workers run several starts: pass starts= as well, such as starts=64")
     if starts is not None and state is not None:
         raise ValueError("starts and state do not go together: a state goes on from where it was")
-    hessp = products_of(hess) if hessp is None else hessp
+    hessp = products_of(hess) if callable(hess) and hessp is None else hessp
     words = {"args": args, "method": method, "jac": jac, "callback": callback, "hessp": hessp}
     words |= {"trial_errors": trial_errors, "bounds": bounds, "disp": disp, "descent": descent}
-    words |= {"history": history, "certificate_budget": certificate_budget}
+    words |= {"history": history, "certificate_budget": certificate_budget, **given}
     if starts is not None:
-        delta = given.pop("failure_probability", DEFAULTS["failure_probability"])
         deadline = monotonic() + seconds("max_seconds", max_seconds)
-        solve = functools.partial(_by, deadline, fun, x_scale=x_scale, **words, **given)
+        solve = functools.partial(_by, deadline, fun, x_scale=x_scale, **words)
         first = point(x0)
+        around = Around(first, scale_of(x_scale, first), box_of(bounds, first))
         most = whole("max_gradients", max_gradients, none=True)
         budget = None if most == inf else most
-        around = Around(first, scale_of(x_scale, first), box_of(bounds, first))
+        delta = given.get("failure_probability", DEFAULTS["failure_probability"])
         return from_many(solve, around, starts, seed, budget, delta, workers)
     if x_scale is not None:
         words |= {"seed": seed, "max_gradients": max_gradients, "max_seconds": max_seconds}
-        return in_scaled_variables(minimize, x_scale, fun, x0, state=state, **words, **given)
-    start, solver = point(x0), find(method).solver
+        return in_scaled_variables(minimize, x_scale, fun, x0, state=state, **words)
+    start = point(x0)
+    solver, box = _solver(method, descent, bounds, start)
+    start = start if box is None else moved_in(box, start)
+    sizes = {"itemsize": start.itemsize, "shared": method == "auto"}
+    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
+    limit = whole("max_gradients", max_gradients, none=True)
+    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
+    parameters = parameters._replace(products=hessp is not None)
+    if oracle.noise and hessp is None:
+        parameters = _noisy(parameters, oracle.noise)
+    call = None if callback is None else adapted(callback)
+    descend = None if descent is None else _checked(descent, start)
+    begun = solver.start(first_ops(parameters, start), parameters, start, seed)
+    run = (
+        Run(solver, parameters, begun, oracle, call, descend, history)
+        if box is None
+        else BoxRun(solver, parameters, begun, oracle, box, call, history)
+    )
+    del begun  # its vectors are let go as the run replaces them
+    if certificate_budget is not None:
+        run.certificate_budget = _share(certificate_budget, method, descent)
+    if state is not None:
+        resume(run, method, state)
+        x0 = run.state.x.copy()
+    return _shown(run, method, x0, seconds("max_seconds", max_seconds), stream(disp))
+
+
+def _solver(method: str, descent: Any, bounds: Any, x0: Vector) -> tuple[Solver, Box | None]:
+    """Choose who descends: the method, the user's own minimiser, or L-BFGS-B within bounds."""
+    solver = find(method).solver
     if method in STOCHASTIC:
         raise ValueError(
             f"method {method!r} takes a gradient that is known from samples only: "
             "call unsaddle.minimize_stochastic instead"
         )
+    if descent is not None and method != "auto":
+        raise ValueError(f"descent goes with method 'auto', got {method!r}")
+    box = box_of(bounds, x0)
+    if box is None:
+        return (solver if descent is None else AROUND), None
+    if method != "auto":
+        raise ValueError(f"bounds go with method 'auto', got {method!r}: pass method='auto'")
     if descent is not None:
-        if method != "auto":
-            raise ValueError(f"descent goes with method 'auto', got {method!r}")
-        solver = AROUND
-    box = box_of(bounds, start)
-    if box is not None:
-        _with_bounds(method, descent)
-        start, solver = moved_in(box, start), BOUNDED
-    sizes = {"itemsize": start.itemsize, "shared": method == "auto"}
-    parameters = parameters_of(method, start.size, given, minimize, ELSEWHERE, **sizes)
-    limit = whole("max_gradients", max_gradients, none=True)
-    oracle = Oracle(fun, jac, start, args, limit, trial_errors=trial_errors, hessp=hessp)
-    parameters = parameters._replace(products=bool(oracle.products))
-    if oracle.noise and not oracle.products:
-        parameters = _noisy(parameters, oracle.noise)
-    call = None if callback is None else adapted(callback)
-    descend = None if descent is None else _checked(descent, start)
-    begun = solver.start(room_for(parameters, start), parameters, start, seed)
-    run = (
-        Run(solver, parameters, begun, oracle, call, descend)
-        if box is None
-        else BoxRun(solver, parameters, begun, oracle, box, call)
-    )
-    del begun  # its vectors are let go as the run replaces them
-    run.remember(history)
-    run.certificate_budget = _share(certificate_budget, method, descent)
-    if state is not None:
-        resume(run, method, state)
-        x0 = run.state.x.copy()
-    return _shown(run, method, x0, seconds("max_seconds", max_seconds), stream(disp))
+        raise ValueError(
+            "bounds and descent do not go together: leave out descent, L-BFGS-B takes its place, "
+            "or certify where yours has stopped with certify(jac, x, bounds=bounds)"
+        )
+    return BOUNDED, box
 
 
 def _shown(run: Run, method: str, x0: Any, most: float, disp: Any) -> OptimizeResult:
@@ -218,10 +227,8 @@ def _noisy(parameters: Parameters, noise: float) -> Parameters:
     return parameters._replace(descent=descent, escape=escape, proof=proof)
 
 
-def _share(certificate_budget: float | None, method: str, descent: Any) -> float:
-    """Check the share of the run that a search may take; infinite if it may take any."""
-    if certificate_budget is None:
-        return inf
+def _share(certificate_budget: float, method: str, descent: Any) -> float:
+    """Check the share of the run that a search may take."""
     if not 0 < number(certificate_budget) < 1:
         raise ValueError(
             "certificate_budget must be a share between 0 and 1, such as 0.25, or None, got "
@@ -233,17 +240,6 @@ def _share(certificate_budget: float | None, method: str, descent: Any) -> float
             "or pass the curvature_tol that will do"
         )
     return number(certificate_budget)
-
-
-def _with_bounds(method: str, descent: Any) -> None:
-    """Refuse what does not go with bounds."""
-    if method != "auto":
-        raise ValueError(f"bounds go with method 'auto', got {method!r}: pass method='auto'")
-    if descent is not None:
-        raise ValueError(
-            "bounds and descent do not go together: leave out descent, L-BFGS-B takes its place, "
-            "or certify where yours has stopped with certify(jac, x, bounds=bounds)"
-        )
 
 
 def _checked(descent: Callable[[Vector], Any], x0: Vector) -> Callable[[Vector], Vector]:

@@ -1,4 +1,4 @@
-"""The user's function, guarded: every answer is checked, converted and counted."""
+"""The user's functions, guarded: every answer is checked, converted and counted."""
 
 import zlib
 from collections.abc import Callable
@@ -8,16 +8,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unsaddle.core.ops import OWN_STREAM
 from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import GRADIENT, TRIAL, VALUE
-from unsaddle.core.session import Query
+from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.messages import NO_FUNCTION
+from unsaddle.methods.checks import shown
 from unsaddle.numpy import differences
 from unsaddle.numpy.inputs import as_precise
-from unsaddle.numpy.ops import Vector
-from unsaddle.numpy.products import HessianProduct, Products
+from unsaddle.numpy.ops import Vector, ops
 
+HessianProduct = Callable[..., Any]
 TrialErrors = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], Any]
+
+
+class Tuning(NamedTuple):
+    """Numbers of our own, each with its unit and range, and why it is what it is."""
+
+    root: float = 1 / 3  # power of the roundoff, (0, 1): a larger share of u'Hv is no rounding
+
+
+TUNING = Tuning()
 
 
 class Best(NamedTuple):
@@ -30,7 +41,7 @@ class Best(NamedTuple):
 
 
 class Oracle:
-    """Gives values and gradients at a point, counts them, and knows the lowest value."""
+    """Gives values, gradients and products, counts them, and knows the lowest value."""
 
     def __init__(
         self,
@@ -60,10 +71,15 @@ class Oracle:
                 f"{name} must be callable{hint}, got {jac!r}; "
                 f"pass {name}=<function that returns the gradient>"
             )
+        if hessp is not None and not callable(hessp):
+            raise TypeError(
+                f"hessp must be callable, got {hessp!r}; "
+                "pass hessp=<function of x and p that returns the Hessian at x times p>"
+            )
         more = args if isinstance(args, tuple) else (args,)
         self.fun: Any = (lambda x: fun(x, *more)) if fun is not None and more else fun
         self.jac: Any = (lambda x: jac(x, *more)) if callable(jac) and more else jac
-        self.products = Products(hessp, x0, more)
+        self.hessp: Any = (lambda x, p: hessp(x, p, *more)) if hessp is not None and more else hessp
         if numerical:
             self.jac = partial(differences.gradient, self._of_difference, scheme)
         self.scheme = scheme if numerical else ""
@@ -71,7 +87,7 @@ class Oracle:
         self.spoils = None if trial_errors is None else _spoiling(trial_errors)
         self.name, self.together, self.limit = name, jac is True, limit
         self.shape, self.dtype = x0.shape, x0.dtype
-        self.values = self.gradients = 0
+        self.values = self.gradients = self.products = 0
         self.lowest, self.lowest_at = inf, x0  # of all values, and where that was
         self._watched = 0  # the kinds of queries that there were before
 
@@ -83,12 +99,11 @@ class Oracle:
     def answer(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Give what a query needs, and what comes with it; a gradient is only to be read."""
         needs, value, gradient = query.needs, None, None
-        if self.gradients + self.products.count >= self.limit and (
-            self.together or needs & GRADIENT
-        ):
+        spent = self.gradients + self.products >= self.limit
+        if spent and (self.together or needs & GRADIENT):
             raise EndError(Outcome.BUDGET)
         if query.along is not None:
-            return None, self.products(point, query.along)
+            return None, self._product(point, query.along)
         if self.spoils is not None and needs & TRIAL:
             return self._tried(point, query._replace(needs=needs & ~TRIAL))
         if needs & ~self._watched:
@@ -108,6 +123,47 @@ class Oracle:
             ):
                 gradient = self._as_gradient(gradient)
         return value, gradient
+
+    def _product(self, x: Vector, p: Vector) -> Vector:
+        """Give H p at x; the first time, see that H is symmetric and that x and p stay."""
+        if self.products:
+            return self._of_hessp(x, p)
+        before = zlib.crc32(x.data), zlib.crc32(p.data)
+        answer = self._of_hessp(x, p).copy()
+        if (zlib.crc32(x.data), zlib.crc32(p.data)) != before:
+            raise ValueError("hessp changed its argument x or p in place; work on a copy")
+        self._check_symmetry(x, p, answer)
+        return answer
+
+    def _of_hessp(self, x: Vector, p: Vector) -> Vector:
+        """Give a product as an array like x0."""
+        self.products += 1
+        answer = np.asarray(self.hessp(x, p))
+        if answer.shape != self.shape:
+            missing = ": is its `return` missing?" if answer.dtype == object else ""
+            raise ValueError(
+                f"hessp must return an array of shape {self.shape} like x0, the Hessian at x "
+                f"times p, got shape {answer.shape}{missing}"
+            )
+        harm = "its rounding would be taken for curvature"
+        product = as_precise("hessp", answer, self.dtype, harm)
+        if not np.isfinite(product).all():
+            raise NotFiniteError("hessp returned NaN or infinity")
+        return product
+
+    def _check_symmetry(self, x: Vector, p: Vector, answer: Vector) -> None:
+        """See that u'Hp = p'Hu for a u of our own, to rounding."""
+        u = np.random.default_rng(OWN_STREAM).standard_normal(p.shape).astype(p.dtype)
+        other = self._of_hessp(x, u)
+        ahead, behind = ops.dot(u, answer), ops.dot(p, other)
+        scale = ops.norm(u) * ops.norm(answer) + ops.norm(p) * ops.norm(other)
+        if abs(ahead - behind) > ops.roundoff(p) ** TUNING.root * scale:
+            unit = ops.norm(u) * ops.norm(p)
+            raise ValueError(
+                "hessp is not symmetric: for two directions of length one u'Hv is "
+                f"{ahead / unit:.6g} and v'Hu is {behind / unit:.6g}; it must return the Hessian "
+                "at x times p"
+            )
 
     def _tried(self, point: Vector, query: Query) -> tuple[float | None, Vector | None]:
         """Answer; a failure that only spoils the trial is an infinite value."""
@@ -213,3 +269,26 @@ def _misshapen(answer: Any, given: Vector | None, wanted: tuple[int, ...]) -> st
         ": return it with .ravel()": given.ndim == 2 and 1 in given.shape,
     }
     return f"shape {given.shape}" + next((slip for slip, fits in slips.items() if fits), "")
+
+
+def products_of(hess: Callable[..., Any]) -> HessianProduct:
+    """Give hess(x, *args) as hessp(x, p, *args): computed once for each point that is searched."""
+    last: list[Any] = [None, None]
+
+    def product(x: Vector, p: Vector, *args: Any) -> Any:
+        if last[0] is None or not np.array_equal(last[0], x):
+            last[:] = x.copy(), _as_matrix(hess(x, *args), x.size)
+        return last[1] @ p  # a dense or sparse matrix, or a LinearOperator
+
+    return product
+
+
+def _as_matrix(matrix: Any, n: int) -> Any:
+    """Check what hess returned: anything of the right shape that can be multiplied."""
+    given = matrix if hasattr(matrix, "shape") else np.asarray(matrix)
+    if given.shape != (n, n):
+        missing = ": is its `return` missing?" if matrix is None else ""
+        raise ValueError(
+            f"hess must return a matrix of shape {(n, n)}, got {shown(matrix)}{missing}"
+        )
+    return given

@@ -42,7 +42,6 @@ UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which 
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
 LOST = (Outcome.STALLED, Outcome.UNRESOLVED, Outcome.UNBOUNDED, Outcome.JUMP_FAILED)
 DOUBTED = (Outcome.UNCERTIFIED, Outcome.STALLED)  # whose message says nothing of the certificate
-NUMBERS = frozenset((float, int, bool))  # most leaves of a state
 CUT_SHORT = (Outcome.NOT_FINITE, Outcome.INTERRUPTED, Outcome.STOPPED, Outcome.BUDGET)
 
 
@@ -136,7 +135,7 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     """Settle what the run has shown, and at which point."""
     settings, x, value = run.parameters.escape, run.state.x.copy(), math.nan
     searched = run.oracle.gradients - run.begun
-    products = run.oracle.products.count - run.begun_products
+    products = run.oracle.products - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
     claim = read(ops, run.parameters, run.state, searched, products, run.found)
     shown = certificate(claim, noise, settled=run.settled)
@@ -205,7 +204,7 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         error = oracle.noise * max(1.0, abs(value)) * math.sqrt(x.size)
         beyond = ", which is more than tol" if error > run.parameters.tolerance else ""
         note = f"{note} {NUMERICAL.format(error, beyond)}".strip()
-    spent = run.earlier + oracle.gradients + oracle.products.count
+    spent = run.earlier + oracle.gradients + oracle.products
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
     word, after, sentence = outcome.name.lower(), f" after {oracle.gradients} gradients", str(shown)
@@ -221,7 +220,7 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
         nfev=oracle.values,
         njev=oracle.gradients,
         nit=run.iterations,
-        nhvp=oracle.products.count,
+        nhvp=oracle.products,
         outcome=outcome,
         certificate=shown,
         history=run.history,
@@ -253,17 +252,11 @@ def _checkpoint(run: Run, method: str) -> Checkpoint:
     )
 
 
-def _without_blocks(record: Any) -> Any:
-    """Give a record whose blocks of vectors are empty; a certified run needs them no more."""
-    kept = [leaf if type(leaf) in NUMBERS else _without_block(leaf) for leaf in record]
-    return new(type(record), kept)
-
-
-def _without_block(leaf: Any) -> Any:
-    """Give a part of a record without its blocks, or an empty block."""
-    if isinstance(leaf, tuple):
-        return _without_blocks(leaf)
-    return leaf[:0].copy() if isinstance(leaf, np.ndarray) and leaf.ndim > 1 else leaf
+def _without_blocks(part: Any) -> Any:
+    """Give a part of a record whose blocks of vectors are empty; a certified run needs none."""
+    if isinstance(part, tuple):
+        return new(type(part), map(_without_blocks, part))
+    return part[:0].copy() if isinstance(part, np.ndarray) and part.ndim > 1 else part
 
 
 def _gradient(run: Run, x: Vector) -> Vector | None:

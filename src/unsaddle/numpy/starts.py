@@ -15,9 +15,9 @@ from unsaddle.core.outcome import Outcome
 from unsaddle.methods.checks import shown, whole
 from unsaddle.methods.constants import check
 from unsaddle.numpy.box import Box, moved_in
-from unsaddle.numpy.inputs import point
+from unsaddle.numpy.inputs import count_of, point
 from unsaddle.numpy.ops import Vector
-from unsaddle.numpy.workers import Workers, count_of, in_order
+from unsaddle.numpy.workers import Workers, in_order
 
 
 class Tuning(NamedTuple):

@@ -88,8 +88,9 @@ def minimize_stochastic(
     seed, limit = whole("seed", seed), whole("max_samples", max_samples, none=True)
     oracle, solver = SampledOracle(source, start, seed, limit), STOCHASTIC[method].solver
     call = None if callback is None else adapted(callback)
-    run = Run(solver, parameters, solver.start(ops, parameters, start, seed), oracle, call)
-    run.remember(yes_or_no("history", history))
+    begun, history = solver.start(ops, parameters, start, seed), yes_or_no("history", history)
+    run = Run(solver, parameters, begun, oracle, call, remembers=history)
+    del begun  # its vectors are let go as the run replaces them
     run.timed(seconds("max_seconds", max_seconds))
     if state is not None:
         resume(run, method, state)

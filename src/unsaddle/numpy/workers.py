@@ -9,7 +9,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from unsaddle.methods.checks import MOST, number, shown
+from unsaddle.methods.checks import shown
+from unsaddle.numpy.inputs import count_of
 
 Workers = int | Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 UNSENDABLE = (
@@ -18,19 +19,6 @@ UNSENDABLE = (
     "are, such as workers=multiprocessing.pool.ThreadPool().map"
 )
 DIED = "the process of start {} ended with exit code {}: pass workers=1 to see what happens there"
-
-
-def count_of(workers: Any) -> int:
-    """Check ``workers``, and give how many processes it asks for; zero if it is a map."""
-    if callable(workers):
-        return 0
-    given = number(workers)
-    if not given.is_integer() or not (given == -1 or 1 <= given <= MOST):
-        raise ValueError(
-            "workers must be a number >= 1, -1 for all processors, or a map such as pool.map, "
-            f"got {shown(workers)}"
-        )
-    return _processors() if given == -1 else int(given)
 
 
 def in_order(
@@ -156,9 +144,3 @@ def _serve(tasks: Connection, sent: bytes) -> None:
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             tasks.send(answer)
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    own = getattr(os, "sched_getaffinity", None)
-    return len(own(0)) if own else os.cpu_count() or 1

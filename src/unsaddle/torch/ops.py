@@ -20,7 +20,7 @@ except ImportError as error:
 
 from torch._utils import _flatten_dense_tensors
 
-from unsaddle.core.eager import EagerOps
+from unsaddle.core.arrays import EagerOps
 from unsaddle.core.ops import OWN_STREAM, Operations
 
 Vector = list[torch.Tensor]
