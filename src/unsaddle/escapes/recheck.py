@@ -86,9 +86,7 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     error = ops.where(share < 1, off, 0.0)
     hidden = e.resolution.curvature_tol / RESOLUTION.errors
     straight = error <= ops.maximum(hidden, visible_curvature(e.resolution.of_noise))
-    whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
-    claim = ops.where(dips(ops, e, whole, half), DIP, CERTIFIED)
-    least = ops.where(claim == CERTIFIED, least_claim(ops, e, whole, half), 0.0)
+    claim, least = claimed(ops, e, bend)
     straight = straight & (least <= e.resolution.curvature_tol)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
     finer, failed = refined(ops, e, error, share, least)
@@ -97,18 +95,20 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
 
 
+def claimed(ops: Ops, e: Any, bend: Vector) -> tuple[Scalar, Scalar]:
+    """Say whether u dips, and which gamma u'Hu leaves with bending over r and r/2 taken out."""
+    whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
+    dip, straight = dips(ops, e, whole, half), half + (richardson(ops, e) - 1) * (half - whole)
+    least = ops.where(e.probe.stage == LOWEST_HALF, least_gamma(straight), 0.0)
+    return ops.where(dip, DIP, CERTIFIED), ops.where(dip, 0.0, least)
+
+
 def dips(ops: Ops, e: Any, whole: Scalar, half: Scalar) -> Scalar:
     """Say whether theta is below zero beyond all errors, or u'Hu below -gamma/2 beyond its own."""
     bending = abs(whole - half) * richardson(ops, e)
     asked = half < -RESOLUTION.found * e.resolution.asked
     seen = asked & (half < -2 * (bending + 2 * e.resolution.of_noise))
     return seen | curves_down(ops, e)
-
-
-def least_claim(ops: Ops, e: Any, whole: Scalar, half: Scalar) -> Scalar:
-    """The gamma that u'Hu leaves to be claimed, with bending over r and r/2 taken out."""
-    least = least_gamma(half + (richardson(ops, e) - 1) * (half - whole))
-    return ops.where(e.probe.stage == LOWEST_HALF, least, 0.0)
 
 
 def curves_down(ops: Ops, e: Any) -> Scalar:
