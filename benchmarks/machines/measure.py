@@ -23,7 +23,7 @@ from benchmarks.machines.traffic import traffic
 LONG = 2**22  # numbers of single precision: 16 MiB
 ROWS = 2**16  # of eight numbers, in the model whose memory is measured
 WIDTH, BATCHES = 512, (64, 256)  # of the layers that are trained, and samples on each rank
-ROUNDS = 20  # steps, each of which is timed in turns with the other
+ROUNDS = 200  # steps, each of which is timed in turns with the other
 
 
 def seconds(work: Callable[[], Any], times: int) -> float:
