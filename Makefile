@@ -41,6 +41,7 @@ oldest: .venv-oldest/ready
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/pip install --quiet uv
 	echo 'pyparsing>=3.1,<3.3' | .venv-oldest/bin/uv pip compile --quiet --no-header \
+	--python .venv-oldest/bin/python \
 	--resolution lowest-direct --extra test --extra hosts --extra dask pyproject.toml - \
 	--output-file .venv-oldest/pins
 	.venv-oldest/bin/pip install --quiet --requirement .venv-oldest/pins
@@ -100,4 +101,4 @@ reproduce: .venv/paper
 	touch $@
 
 clean:
-	rm -rf .venv build dist report site
+	rm -rf .venv .venv-oldest build dist report site

@@ -14,10 +14,12 @@ os.environ.update(
     dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 )
 
+import argparse
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -121,26 +123,30 @@ def serve(name: str) -> None:
 
 def in_turns(name: str, sources: tuple[Path, Path]) -> list[list[float]]:
     """Let a process for each source do a job, in turns."""
-    workers = [
-        subprocess.Popen(
-            [sys.executable, __file__, "--serve", name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **KEEP, "PYTHONPATH": str(source / "src")},
-        )
-        for source in sources
-    ]
-    seen = [[_ask(worker) for worker in workers] for _ in range(ROUNDS + 1)][1:]
-    for worker in workers:
-        worker.communicate()
+    with ExitStack() as both:
+        workers = [both.enter_context(_worker(name, source)) for source in sources]
+        seen = [[_ask(worker) for worker in workers] for _ in range(ROUNDS + 1)][1:]
+        for worker in workers:
+            worker.communicate()
     return [list(own) for own in zip(*seen, strict=True)]
+
+
+def _worker(name: str, source: Path) -> Any:
+    return subprocess.Popen(
+        [sys.executable, __file__, "--serve", name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **KEEP, "PYTHONPATH": str(source / "src")},
+    )
 
 
 def _ask(worker: Any) -> float:
     worker.stdin.write("\n")
     worker.stdin.flush()
-    return float(worker.stdout.readline())
+    if not (answer := worker.stdout.readline()):
+        raise SystemExit(f"{worker.args[-1]!r} has ended: see above")
+    return float(answer)
 
 
 def main(commit: str) -> None:
@@ -159,4 +165,8 @@ def main(commit: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[2]) if sys.argv[1] == "--serve" else main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commit", nargs="?", default="57cac36", help="default: %(default)s")
+    parser.add_argument("--serve", metavar="JOB", help="what the two processes are told")
+    given = parser.parse_args()
+    serve(given.serve) if given.serve else main(given.commit)

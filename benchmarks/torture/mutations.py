@@ -115,8 +115,8 @@ LIST = (
     ),
     Mutation(
         "escapes/recheck.py",
-        "claim = ops.where(dips(ops, e, whole, half), DIP, CERTIFIED)",
-        "claim = CERTIFIED",
+        "return ops.where(dip, DIP, claim), raised",
+        "return claim, raised",
         f"{FORMULAS} tests/noise/test_success.py tests/noise/test_bending.py",
     ),
     Mutation(

@@ -1,4 +1,4 @@
-"""What runs over several devices in the tests: ``python -m tests.jax.on_devices TASK [...]``.
+"""What runs over several devices in the tests: ``python -m tests.jax.on_devices TASK[:OF] [...]``.
 
 With a port, a number of processes and one's own, the processes share the devices.
 """
@@ -186,12 +186,13 @@ def called():
     return compared(here, there)
 
 
-def every_method():
-    counts = 2, 4, 8
-    return {
-        name: minimised(name, counts, max_gradients=60, **({} if "auto" in name else CONSTANTS))
-        for name in unsaddle.METHODS
-    }
+def one_method(name):
+    """Some queries of a method, on two, four and eight devices.
+
+    In a process of its own: XLA ends with a segmentation fault where one has compiled some forty.
+    """
+    given = {} if "auto" in name else CONSTANTS
+    return minimised(name, (2, 4, 8), max_gradients=60, **given)
 
 
 def many():
@@ -303,4 +304,5 @@ def disagreeing():
 
 
 if __name__ == "__main__":
-    print(json.dumps({task: globals()[task]() for task in sys.argv[1].split(",")}), flush=True)
+    tasks = {task: task.split(":") for task in sys.argv[1].split(",")}
+    print(json.dumps({task: globals()[it](*of) for task, (it, *of) in tasks.items()}), flush=True)

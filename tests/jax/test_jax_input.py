@@ -1,5 +1,7 @@
 """Bad input to the JAX front end is named before anything is compiled."""
 
+import sys
+
 import pytest
 
 jax = pytest.importorskip("jax")
@@ -84,3 +86,14 @@ def test_what_has_an_update_need_not_be_an_optimiser(inner):
 
     with pytest.raises(TypeError, match="inner must be an optax optimiser, got"):
         escape(inner)
+
+
+def test_words_that_say_the_same_are_compiled_once(monkeypatch):
+    """Another order, or None in place of nothing, is no other claim."""
+    claims = []
+    host = sys.modules["unsaddle.jax.certify"].host
+    monkeypatch.setattr(host, "either", lambda here, traced, given, x: claims.append(given))
+    grad, words = jax.grad(lambda x: (x**2).sum()), {"probe_radius": 1e-3, "smoothness": 2.0}
+    for each in (words, dict(reversed(words.items())), {**words, "gradient_noise": None}):
+        front.certify(grad, jnp.ones(2), **each)
+    assert claims[1:] == claims[:1] * 2

@@ -1,7 +1,8 @@
 """Arrays of NumPy, changed in place through BLAS; scalars are Python floats.
 
 Rows of scalars are such arrays on every backend without tracing, torch included. Vectors are on
-NumPy alone, and where JAX is driven from the host: each draws noise of its own, and adds it.
+NumPy alone, and where JAX is driven from the host: each draws random vectors
+in its own way, and adds that.
 """
 
 import math
@@ -113,7 +114,7 @@ def _finite(row: Row) -> bool:
 
 
 class ArrayOps(EagerOps):
-    """The operations of :class:`unsaddle.core.ops.Operations` on arrays, but for the noise."""
+    """The operations of :class:`unsaddle.core.ops.Operations` on arrays, but for ``normal``."""
 
     def dot(self, x: Vector, y: Vector) -> float:
         """Inner product."""

@@ -13,9 +13,10 @@ says that H u = theta u + beta y_k v_{k+1}, and one query at r/16 tells how far 
 
 The check passes if the error is at most gamma/4, or four times what noise or rounding adds to it.
 Where it is at most ``bends`` times that, a shorter r is no better: gamma is raised to four errors.
-So it is where u'Hu, with bending taken out, is below -3/4 gamma: more than gamma/4 may have passed.
 Else one gradient close by tells if there is noise that nobody knew of (``noise_level.py``). If not,
 f bends: the search begins anew over a shorter r, at which bending and noise should be in balance.
+As errors above gamma/4 may pass, gamma is raised to 4/3 of -u'Hu, with bending taken out by both r,
+if that is more: a search that rules out -gamma rules out any larger one.
 
 ======  =========================  ===========================
 stage   along                      over
@@ -33,7 +34,7 @@ from unsaddle.core.kernel import At, Parameters, Phase, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import CERTIFIED, GRADIENT, PhaseName
 from unsaddle.core.resolution import TUNING as RESOLUTION
-from unsaddle.core.resolution import least_gamma, visible_curvature
+from unsaddle.core.resolution import Resolution, least_gamma, vacuous, visible_curvature
 from unsaddle.escapes.noise_level import RECHECK_CLOSE, after_recheck, close_by
 from unsaddle.escapes.probe import Probe, choose_scalars, difference, remember_behind
 
@@ -83,24 +84,26 @@ def recheck(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     e, share = s.escape, share_of_radius(ops, s.escape)
     bend = difference(ops, e, gradient, share)
     off = ops.norm(ops.add(bend, -1.0, e.probe.kept)) * richardson(ops, e)
-    error = ops.where(share < 1, off, 0.0)
-    hidden = e.resolution.curvature_tol / RESOLUTION.errors
+    error, hidden = ops.where(share < 1, off, 0.0), e.resolution.curvature_tol / RESOLUTION.errors
     straight = error <= ops.maximum(hidden, visible_curvature(e.resolution.of_noise))
-    claim, least = claimed(ops, e, bend)
-    straight = straight & (least <= e.resolution.curvature_tol)
+    claim, raised = claimed(ops, e, bend, straight)
     passed = ops.where(e.probe.stage >= LOWEST_HALF, claim, first_query(ops, p, e))
-    finer, failed = refined(ops, e, error, share, least)
+    finer, failed = refined(ops, e, error, share)
     probe = choose_scalars(ops, straight, e.probe, finer)
     probe = probe._replace(kept=bend, stage=e.probe.stage + 1)
-    return s.searched(ops.where(straight, passed, failed), e._replace(probe=probe))
+    onto = ops.where(straight, passed, failed)
+    return s.searched(onto, e._replace(probe=probe, resolution=raised))
 
 
-def claimed(ops: Ops, e: Any, bend: Vector) -> tuple[Scalar, Scalar]:
-    """Say whether u dips, and which gamma u'Hu leaves with bending over r and r/2 taken out."""
+def claimed(ops: Ops, e: Any, bend: Vector, passed: Scalar) -> tuple[Scalar, Resolution]:
+    """Give the phase after a check that has passed, and gamma: at least 4/3 of -u'Hu unbent."""
     whole, half = ops.dot(e.direction, e.probe.kept), ops.dot(e.direction, bend)
-    dip, straight = dips(ops, e, whole, half), half + (richardson(ops, e) - 1) * (half - whole)
-    least = ops.where(e.probe.stage == LOWEST_HALF, least_gamma(straight), 0.0)
-    return ops.where(dip, DIP, CERTIFIED), ops.where(dip, 0.0, least)
+    dip, unbent = dips(ops, e, whole, half), half + (richardson(ops, e) - 1) * (half - whole)
+    counts, gamma = (e.probe.stage == LOWEST_HALF) & passed, e.resolution.curvature_tol
+    least = ops.where(counts, least_gamma(unbent), 0.0)
+    raised = e.resolution.claiming(ops, ops.maximum(gamma, least))
+    claim = ops.where((least > gamma) & vacuous(ops, raised), PhaseName.UNRESOLVED, CERTIFIED)
+    return ops.where(dip, DIP, claim), raised
 
 
 def dips(ops: Ops, e: Any, whole: Scalar, half: Scalar) -> Scalar:
@@ -122,20 +125,18 @@ def richardson(ops: Ops, e: Any) -> Scalar:
     return ops.where(e.probe.stage == LOWEST_CLOSE, 1.0, halved)
 
 
-def refined(ops: Ops, e: Any, error: Scalar, part: Scalar, least: Scalar) -> tuple[Probe, Scalar]:
+def refined(ops: Ops, e: Any, error: Scalar, queried: Scalar) -> tuple[Probe, Scalar]:
     """Choose a shorter radius for the rest of the run, or a larger gamma if that gains little."""
-    resolution, tiny = e.resolution, ops.tiny(e.gradient)
-    share = (e.resolution.of_noise / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
-    share = ops.maximum(share, TUNING.shortest)
-    anew = error > TUNING.bends * e.resolution.of_noise
-    raised = ops.maximum(visible_curvature(error), least)
-    share = ops.where(anew, share, 1.0)
+    resolution, noise, tiny = e.resolution, e.resolution.of_noise, ops.tiny(e.gradient)
+    share = (noise / ops.maximum(error, tiny)) ** (1 / (1 + resolution.sides))
+    anew = error > TUNING.bends * noise
+    share = ops.where(anew, ops.maximum(share, TUNING.shortest), 1.0)
     probe = e.probe._replace(
         radius=share * resolution.radius,
         bending=error * share**resolution.sides,
         sides=resolution.sides,
-        error_floor=ops.where(anew, e.probe.error_floor, raised),
-        held=error * part * resolution.radius / sqrt(2),
+        error_floor=ops.where(anew, e.probe.error_floor, visible_curvature(error)),
+        held=error * queried * resolution.radius / sqrt(2),
     )
     shorter = ops.where(e.probe.noise > 0, SEARCH_ANEW, RECHECK_CLOSE)
     return probe, ops.where(anew, shorter, RAISE)

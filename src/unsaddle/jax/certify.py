@@ -106,8 +106,9 @@ def find_negative_curvature(
         The verdict, with ``direction`` where negative curvature was found.
     """
     exact = inputs.switch("hessp", options.pop("hessp", False))
+    named = dict.fromkeys(word for word in SearchOptions.__annotations__ if word != "hessp")
     target = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
-    words = inputs.fixed(**target, **options)
+    words = inputs.fixed(**target, **named | options)
     x, limit = inputs.tree(x, "x"), inputs.most("max_gradients", max_gradients)
     _, parameters = search(method, ops.size(x), **words)  # complain now, not when tracing
     claim = method, tuple(words.items()), exact, inputs.on_one_device()
