@@ -196,6 +196,11 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
     return notes
 
 
+def ending(word: str, shown: Certificate, more: str = "") -> str:
+    """Give the line that logs an end: its word, and a claim, which may begin with the same word."""
+    return f"{word}{more}: {str(shown).removeprefix(f'{word}: ')}"
+
+
 def rounded_up(number: float) -> str:
     """Write a bound with three digits, never smaller than it is."""
     shown = f"{number:.3g}"

@@ -233,7 +233,7 @@ def test_what_is_kept_without_a_history_does_not_grow(monkeypatch: Any) -> None:
 
     def watched(run: Any) -> None:
         forget(run)
-        kept.append((run.queries, len(run.codes), len(run.norms), len(run.values)))
+        kept.append((run.iterations, len(run.codes), len(run.norms), len(run.values)))
 
     monkeypatch.setattr(loop.Run, "forget", watched)
     known = {"smoothness": 1e4, "hessian_lipschitz": 1.0}

@@ -16,12 +16,12 @@ from unsaddle.ase.vibration import (
 )
 from unsaddle.ase.words import in_words
 from unsaddle.certificate import certificate
-from unsaddle.core.events import JUMP_BEGIN, JUMPING, at_work, log, own
+from unsaddle.core.events import JUMP_BEGIN, JUMPING, log
 from unsaddle.core.evidence import evidence, last_phase, read
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
 from unsaddle.core.outcome import ENDS, Outcome
-from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName
-from unsaddle.core.session import InterruptsHeldBack, Query, Session
+from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName, phase_of
+from unsaddle.core.session import Query, Session, interrupts_held_back
 from unsaddle.escapes.never import never
 from unsaddle.numpy.ops import Vector
 
@@ -83,7 +83,7 @@ class Drive(Session[Vector]):
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
-        with InterruptsHeldBack(self):
+        with interrupts_held_back(self):
             while (query := self._within_reach()) is not None:
                 if self.seen is None or not np.array_equal(query.point, self.seen.y):
                     break
@@ -96,7 +96,7 @@ class Drive(Session[Vector]):
 
     def answer(self, query: Query) -> None:
         """Compute forces and take them in; whatever is raised, the atoms are at the iterate."""
-        with InterruptsHeldBack(self):
+        with interrupts_held_back(self):
             try:
                 seen = self._computed(query.point.copy(), bool(query.needs & TRIAL))
                 self._take(query, seen)
@@ -150,16 +150,16 @@ class Drive(Session[Vector]):
     def _notice(self, asks: int) -> None:
         """Log curvature that was found."""
         self._notice_landing()
-        if own(asks) == JUMP_BEGIN:
-            search, place = at_work(self.state), self.state.episode
+        if phase_of(asks) == JUMP_BEGIN:
+            search, place = self.state.last_search, self.state.episode
             bend = self.space.by_mass(float(search.curvature), search.direction)
             log.info("%s found in search %d", vibration(bend, self.space.mass_weighted), place)
-        self._jumping = own(asks) in JUMPING
+        self._jumping = phase_of(asks) in JUMPING
 
     def _notice_landing(self) -> None:
         """Log a jump that is over."""
         if self._jumping and 0 <= self.state.phase < BEGIN:
-            jump = at_work(self.state).jump
+            jump = self.state.last_search.jump
             values = self.state.episode, jump.value, jump.lowest
             log.info("jump %d: energy %.6f -> %.6f eV", *values)
             self._jumping = False

@@ -2,11 +2,10 @@
 
 import logging
 from math import inf, isfinite, log1p, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from unsaddle.core.evidence import Evidence
-from unsaddle.core.kernel import State
-from unsaddle.core.phases import BEGIN, PROOF, PhaseName
+from unsaddle.core.phases import BEGIN, PROOF, PhaseName, phase_of
 
 log = logging.getLogger("unsaddle")
 JUMP, JUMP_BEGIN = PhaseName.JUMP, PhaseName.JUMP_BEGIN
@@ -30,14 +29,9 @@ class Event(NamedTuple):
     """The line of the logger."""
 
 
-def own(code: int) -> int:
-    """Give the number of a phase without what a proof adds to it."""
-    return code - PROOF if code >= FIRST_OF_PROOF else code
-
-
 def doing(code: int, episode: int) -> str:
     """Say what a run does in a phase."""
-    phase = own(code)
+    phase = phase_of(code)
     if phase <= BEGIN:
         return "descending" if phase >= 0 else "at the end"
     if phase in JUMPING:
@@ -45,16 +39,6 @@ def doing(code: int, episode: int) -> str:
     if phase in CHECKING or code >= FIRST_OF_PROOF or phase == PhaseName.PROVE:
         return f"proving at point {max(episode, 1)}"
     return f"searching for negative curvature at point {max(episode, 1)}"
-
-
-def at_work(s: State) -> Any:
-    """Give the memory of the search at work: the proof's, if that is."""
-    return s.proof if s.proving and s.proof is not None else s.escape
-
-
-def ending(word: str, claim: str, more: str = "") -> str:
-    """Give the line that logs an end: its word, and a claim, which may begin with the same word."""
-    return f"{word}{more}: {claim.removeprefix(f'{word}: ')}"
 
 
 def nearness(found: Evidence) -> float:

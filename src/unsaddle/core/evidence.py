@@ -141,10 +141,9 @@ def read(
     s: State,
     gradients: Scalar,
     products: Scalar = 0,
-    found: Evidence | None = None,  # the state's, where it is known already
 ) -> Claim:
     """Say what a run in state s has shown of the curvature at x, and what its search took."""
-    found, tiny = evidence(ops, s) if found is None else found, ops.tiny(s.x)
+    found, tiny = evidence(ops, s), ops.tiny(s.x)
     resolution, gamma = found.resolution, found.resolution.curvature_tol
     inside = (s.phase > BEGIN) & (s.phase != PhaseName.LANDED)  # a jump has left what was searched
     reached = among(s.phase, DECIDED) | inside

@@ -82,6 +82,11 @@ class State(NamedTuple):
     drawn: Scalar = 0  # samples drawn so far
     noise: Scalar = 0.0  # error of a gradient, as the descent or a search has last measured it
 
+    @property
+    def last_search(self) -> Any:
+        """The memory of the search at work, or of the last one: the proof's, if that is."""
+        return self.proof if self.proving and self.proof is not None else self.escape
+
     def descended(self, phase: Scalar, x: Vector, left: Scalar, descent: Any) -> "State":
         """Give the state after a step of the descent; faster than ``_replace``."""
         return new(State, (

@@ -100,6 +100,8 @@ CERTIFIED, UNCERTIFIED = PhaseName.CERTIFIED, PhaseName.UNCERTIFIED
 PROOF = 64  # added to the phases of a proof
 REPORT = 1000  # a query for the result, after the run: the number is no phase's
 
-_OWN: dict[int, str] = {code: code.name.lower() for code in PhaseName}
-_PROOFS = {code + PROOF: f"proof {name}" for code, name in _OWN.items() if code >= BEGIN}
-name_of = {**_OWN, **_PROOFS, REPORT: "report"}.__getitem__  # search, or proof search of a proof
+_PROOFS = {code + PROOF: code for code in PhaseName if code >= BEGIN}
+_NAMES = {code: code.name.lower() for code in PhaseName}
+_NAMES |= {number: f"proof {code.name.lower()}" for number, code in _PROOFS.items()}
+phase_of = {**{code: code for code in PhaseName}, **_PROOFS}.__getitem__  # search of a proof's too
+name_of = {**_NAMES, REPORT: "report"}.__getitem__  # search, or proof search of a proof

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from unsaddle import messages
+from unsaddle.certificate import ending
 from unsaddle.core import evidence
-from unsaddle.core.events import ending, log
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters
 from unsaddle.core.outcome import ENDS, STATUS
 from unsaddle.jax import host, inputs
@@ -63,8 +64,7 @@ def minimize(
     agree(problem[:2], fun, **same)
     solution = host.either(_solve_on_host, _solve, settings, problem)
     if log.isEnabledFor(logging.INFO) and not isinstance(solution.status, inputs.Tracer):
-        word, claim = solution.outcome.name.lower(), solution.verdict.certificate()
-        log.info(ending(word, str(claim)))
+        log.info(ending(solution.outcome.name.lower(), solution.certificate))
     return solution
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
-from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.events import ending, log
-from unsaddle.core.evidence import read
-from unsaddle.core.outcome import Outcome
+from unsaddle.certificate import Certificate, certificate, ending
+from unsaddle.core.events import log
+from unsaddle.core.evidence import phase_told, read
+from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import CERTIFIED, PROVE, PhaseName
 from unsaddle.core.session import NotFiniteError
 from unsaddle.messages import SEARCHED, knowing
@@ -129,17 +129,18 @@ def find_negative_curvature(
     box = box_of(bounds, x)
     run = Run(solver, p, state, oracle) if box is None else within(box, solver, p, state, oracle)
     run.timed(time)
-    outcome = run.go()
-    if outcome is Outcome.INTERRUPTED:
+    cut = run.go()
+    if cut is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
-    if outcome is Outcome.NOT_FINITE:
+    if cut is Outcome.NOT_FINITE:
         hessian = "hessp" in run.trouble
         raise NotFiniteError(run.trouble if hessian else "grad returned NaN or infinity")
-    if outcome is Outcome.BUDGET and run.state.phase == CERTIFIED:  # and the check is not done
+    if cut is Outcome.BUDGET and run.state.phase == CERTIFIED:  # and the check is not done
         run.state = run.state._replace(phase=PhaseName.SEARCH)
-    shown = certificate(read(ops, p, run.state, oracle.gradients, oracle.products))
+    claim = read(ops, p, run.state, oracle.gradients, oracle.products)
+    outcome, shown = cut or ENDS[phase_told(ops, run.state, claim.coarser)], certificate(claim)
     shown = run.restricted(shown) if isinstance(run, BoxRun) else shown
     shown = doubted(shown, run.doubt)
     shown = shown if way is None else way.certificate(shown)
-    log.info(ending(outcome.name.lower(), str(shown)))
+    log.info(ending(outcome.name.lower(), shown))
     return shown

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, at_work, log, own
-from unsaddle.core.evidence import Evidence, coarser, evidence, phase_told
+from unsaddle.core.events import JUMP_BEGIN, JUMPING, Event, log
 from unsaddle.core.kernel import Parameters, Solver, State
-from unsaddle.core.outcome import ENDS, EndError, Outcome
+from unsaddle.core.outcome import EndError, Outcome
 from unsaddle.core.phases import (
     BEGIN,
     GRADIENT,
@@ -26,9 +25,10 @@ from unsaddle.core.phases import (
     VALUE,
     PhaseName,
     name_of,
+    phase_of,
 )
 from unsaddle.core.records import new
-from unsaddle.core.session import InterruptsHeldBack, NotFiniteError, Query, Session
+from unsaddle.core.session import NotFiniteError, Query, Session, interrupts_held_back
 from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -99,7 +99,6 @@ class Run(Session[Vector]):
         self.begun_products = 0  # likewise
         self.trouble = ""  # what was not finite
         self.doubt = ""  # of the products that a claim comes of
-        self.found: Evidence | None = None  # when the run is over
         self.interruptible = self.interrupted = False
         self._mark: int | None = None
         self.clock: Clock | None = None  # that shows progress and ends the run in time
@@ -113,10 +112,10 @@ class Run(Session[Vector]):
         self._searching = self._jumping = False
         self._slope = nan  # the gradient's norm where the last search began
 
-    def go(self) -> Outcome:
-        """Run until a kernel ends it, or something else does; say how."""
+    def go(self) -> Outcome | None:
+        """Run until a kernel ends it, which is None, or something else does, which is told."""
         try:
-            with InterruptsHeldBack(self):
+            with interrupts_held_back(self):
                 self._answer_all()
                 self._check_claim()
         except NotFiniteError as error:
@@ -126,9 +125,7 @@ class Run(Session[Vector]):
             return Outcome.INTERRUPTED
         except EndError as end:
             return end.outcome
-        state, found = self.state, evidence(self.ops, self.state)
-        self.found = found
-        return ENDS[phase_told(self.ops, state, coarser(self.ops, self.parameters, state, found))]
+        return None
 
     def _check_claim(self) -> None:
         """See that gradients contradict neither the products of a claim nor one another."""
@@ -200,8 +197,8 @@ class Run(Session[Vector]):
 
     def _notice(self, query: Query) -> None:
         """Take note of a search, of curvature that was found, and of a jump."""
-        state, phase = self.state, own(query.phase)
-        search, place = at_work(state), state.episode
+        state, phase = self.state, phase_of(query.phase)
+        search, place = state.last_search, state.episode
         if query.searches:
             self._slope = nan if self.gradient is None else self.known.norm(self.gradient)
             slope = "" if isnan(self._slope) else f": gradient norm {self._slope:.3g}"
@@ -223,7 +220,8 @@ class Run(Session[Vector]):
 
     def happened(self, kind: str, curvature: float, text: str) -> None:
         """Keep an event, log it, and show it."""
-        event = Event(kind, self.queries, self.value, curvature, text)
+        queries = self._forgotten + len(self.codes)
+        event = Event(kind, queries, self.value, curvature, text)
         self.events.append(event)
         log.info(text)
         if self.clock is not None and self.clock.progress is not None:
@@ -267,11 +265,6 @@ class Run(Session[Vector]):
         self.norms.append(norm)
         if self.path is not None:
             self.path.extend(self.state.x.tolist())
-
-    @property
-    def queries(self) -> int:
-        """How many there were so far."""
-        return self._forgotten + len(self.codes)
 
     def timed(self, seconds: float, progress: Any = None) -> None:
         """End in so many seconds from now, and show the progress meanwhile if that is wanted."""

@@ -7,10 +7,10 @@ import sys
 from time import monotonic
 from typing import Any, NamedTuple
 
-from unsaddle.core.events import JUMPING, Event, doing, nearness, own
+from unsaddle.core.events import JUMPING, Event, doing, nearness
 from unsaddle.core.evidence import evidence
 from unsaddle.core.outcome import EndError, Outcome
-from unsaddle.core.phases import BEGIN
+from unsaddle.core.phases import BEGIN, phase_of
 
 ERASE = "\r\033[K"
 SHORTER = (  # what a line does without where a terminal is narrow, in this order
@@ -118,7 +118,7 @@ def status(run: Any, seconds: float) -> str:
     parts += [] if best is None else [f"f {best.fun:.6g}"]
     parts += [] if math.isnan(run.slope) else [f"|g| {run.slope:.2g}"]
     parts += [doing(state.phase, state.episode)]
-    if state.phase > BEGIN and own(state.phase) not in JUMPING:
+    if state.phase > BEGIN and phase_of(state.phase) not in JUMPING:
         near = nearness(evidence(run.ops, state))
         parts += [] if math.isnan(near) else [f"{100 * near:.0f} % proven"]
     return ", ".join(parts)

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from unsaddle.certificate import Certificate, certificate, table
-from unsaddle.core.events import ending
-from unsaddle.core.evidence import evidence, read
-from unsaddle.core.outcome import STATUS, EndError, Outcome
+from unsaddle.certificate import Certificate, certificate, ending, table
+from unsaddle.core.evidence import evidence, phase_told, read
+from unsaddle.core.outcome import ENDS, STATUS, EndError, Outcome
 from unsaddle.core.phases import CERTIFIED, GRADIENT, REPORT
 from unsaddle.core.records import leaves, new
 from unsaddle.core.resolution import visible_change
@@ -131,13 +130,14 @@ def conclude(run: Run, method: str, start: Any) -> OptimizeResult:
     return _result(run, method, start, end)
 
 
-def _settled(run: Run, outcome: Outcome, start: Any) -> End:
-    """Settle what the run has shown, and at which point."""
+def _settled(run: Run, cut: Outcome | None, start: Any) -> End:
+    """Settle what the run has shown, and at which point; ``cut`` is what ended it from outside."""
     settings, x, value = run.parameters.escape, run.state.x.copy(), math.nan
     searched = run.oracle.gradients - run.begun
     products = run.oracle.products - run.begun_products
     noise = settings.unit if isinstance(settings, krylov.Settings) else 0.0
-    claim = read(ops, run.parameters, run.state, searched, products, run.found)
+    claim = read(ops, run.parameters, run.state, searched, products)
+    outcome = cut or ENDS[phase_told(ops, run.state, claim.coarser)]
     shown = certificate(claim, noise, settled=run.settled)
     if isinstance(run, BoxRun):
         shown = run.restricted(shown)
@@ -163,9 +163,7 @@ def _settled(run: Run, outcome: Outcome, start: Any) -> End:
     if outcome is Outcome.NOT_FINITE or not np.array_equal(at.x, x):
         shown = _undecided(run)  # what was shown is not of this point
     gradient = _gradient(run, at.x)
-    if (
-        outcome is Outcome.STALLED and gradient is None
-    ):  # a trial was the lowest: its value is known
+    if outcome is Outcome.STALLED and gradient is None:  # a trial was the lowest
         try:
             gradient = _asked(run, at.x)
         except KeyboardInterrupt:
@@ -207,9 +205,9 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     spent = run.earlier + oracle.gradients + oracle.products
     share = (shown.gradients + shown.products) / max(spent, 1)
     shown = dataclasses.replace(shown, share=share, note=note)
-    word, after, sentence = outcome.name.lower(), f" after {oracle.gradients} gradients", str(shown)
-    run.happened("end", shown.curvature, ending(word, sentence, after))
-    said = sentence if shown.holds is not None else ""
+    after = f" after {oracle.gradients} gradients"
+    run.happened("end", shown.curvature, ending(outcome.name.lower(), shown, after))
+    said = str(shown) if shown.holds is not None else ""
     return Result(
         x=x,
         fun=value,

@@ -17,7 +17,6 @@ more.
 
 from typing import Any, NamedTuple
 
-from unsaddle.core.events import at_work
 from unsaddle.core.evidence import DECIDED, evidence
 from unsaddle.core.phases import UNCERTIFIED
 from unsaddle.core.resolution import TUNING as RESOLUTION
@@ -47,7 +46,7 @@ TUNING = Tuning()
 
 def checked(run: Any) -> tuple[Any, str]:
     """Give the state that a run has ended in, and the doubt of its claim, if there is one."""
-    state, search = run.state, at_work(run.state)
+    state, search = run.state, run.state.last_search
     if state.phase not in DECIDED or not isinstance(search, krylov.Memory) or run.oracle.noise:
         return state, ""
     off, known = search.recurrence.off_tridiagonal, search.resolution

@@ -6,8 +6,8 @@ from functools import partial
 from math import inf, isfinite
 from typing import Any, Literal
 
-from unsaddle.certificate import Certificate, rounded_up
-from unsaddle.core.events import ending, log
+from unsaddle.certificate import Certificate, ending, rounded_up
+from unsaddle.core.events import log
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.ops import Ops, Scalar
 from unsaddle.core.phases import BEGIN, BOTH, CERTIFIED
@@ -276,7 +276,7 @@ class Escape(SessionOptimizer):
         else:
             self.certificate = self._read(session)
             word = "certified" if state.phase == CERTIFIED else "stay"
-            log.info(ending(word, str(self.certificate), f" {state.episode}"))
+            log.info(ending(word, self.certificate, f" {state.episode}"))
         session.state = wrapped.descend_again(ops, session.parameters, state)
         self._advance()
 

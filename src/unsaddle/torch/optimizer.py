@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from unsaddle.certificate import Certificate, certificate
-from unsaddle.core.events import JUMP_BEGIN, at_work, ending, log, own
+from unsaddle.certificate import Certificate, certificate, ending
+from unsaddle.core.events import JUMP_BEGIN, log
 from unsaddle.core.evidence import last_phase
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import ENDS, Outcome
-from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of
+from unsaddle.core.phases import BEGIN, PROOF, START, VALUE, PhaseName, name_of, phase_of
 from unsaddle.core.records import leaves
 from unsaddle.core.session import Query
 from unsaddle.methods.checks import whole
@@ -263,14 +263,15 @@ class SessionOptimizer(torch.optim.Optimizer):
         state = session.state
         if query.searches:
             log.info("search %d", state.episode)
-        elif own(query.phase) == JUMP_BEGIN:
-            log.info("curvature %.3g found in search %d", at_work(state).curvature, state.episode)
+        elif phase_of(query.phase) == JUMP_BEGIN:
+            curvature = state.last_search.curvature
+            log.info("curvature %.3g found in search %d", curvature, state.episode)
 
     def _end(self, session: ParameterSession) -> None:
         """Take note of how a run ended."""
         self.outcome = ENDS[last_phase(session.layout.ops, session.parameters, session.state)]
         self.certificate = self._read(session)
-        log.info(ending(self.outcome.name.lower(), str(self.certificate)))
+        log.info(ending(self.outcome.name.lower(), self.certificate))
 
     def _read(self, session: ParameterSession) -> Certificate:
         """Say what a run has shown of the curvature."""
@@ -279,8 +280,7 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _jumped(self, session: ParameterSession) -> None:
         """Log a jump."""
-        state = session.state
-        e = state.proof if state.proving else state.escape
+        state, e = session.state, session.state.last_search
         log.info(
             "jump %d: curvature %.3g, loss %.6g -> %.6g",
             state.episode, e.curvature, e.jump.value, e.jump.lowest,
