@@ -30,7 +30,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
-from unsaddle.jax.together import agree  # noqa: E402
+from unsaddle.jax.processes import agree  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}

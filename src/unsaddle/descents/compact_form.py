@@ -62,7 +62,7 @@ def forget(ops: Ops, x: Vector, block: Vector, places: int) -> Pairs:
     return Pairs(block, *matrices, *rows, scale=0.0, count=0)
 
 
-def taken(ops: Ops, count: Scalar, places: int) -> Scalar:
+def filled(ops: Ops, count: Scalar, places: int) -> Scalar:
     """How many places so many pairs take."""
     return ops.where(2 * count < places, 2 * count, places)
 
@@ -77,7 +77,7 @@ def add(
     positive = (product > 0) & (square > 0)
     over = ops.where(positive, 1 / ops.where(positive, product, 1.0), 0.0)
     block = ops.set_vector(ops.set_vector(block, s, step), y, bend)
-    along = ops.inner_products(block, taken(ops, count + 1, places), gradient)
+    along = ops.inner_products(block, filled(ops, count + 1, places), gradient)
     change = ops.set_scalar(before - along, s, 0.0)  # A'y, and y points back
     column = ops.set_scalar(ops.product(-over, inverse, change, 0.0, change), y, over)
     change = ops.set_scalar(change, y, square)
@@ -98,5 +98,5 @@ def direction(ops: Ops, pairs: Pairs, gradient: Vector) -> Vector:
     w = inverse.dot(along)
     rest = ops.product(-c, products, w, c, along) - diagonal * w
     weights = ops.product(1.0, inverse.T, rest, c, w)
-    places = taken(ops, count, len(along))
+    places = filled(ops, count, len(along))
     return ops.add_combined(ops.times(-c, gradient), block, places, weights)

@@ -55,8 +55,8 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     fresh = without_pairs(ops, p, s, value, gradient)
     norm = ops.norm(gradient)
     finite = ops.where(norm < inf, LINE_SEARCH, UNBOUNDED)
-    onward = ops.where(fresh.idle >= TUNING.idle, GIVE_UP, finite)
-    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onward))
+    onto = ops.where(fresh.idle >= TUNING.idle, GIVE_UP, finite)
+    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onto))
 
 
 def without_pairs(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> Memory:
@@ -107,10 +107,10 @@ def take(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> 
     d, norm = s.descent, ops.norm(gradient)
     x = ops.axpy(d.line.t, d.direction, s.x)
     after = learn(ops, d, value, gradient)
-    return s.descended(onward(ops, p, s, after, norm), x, s.left - 1, after)
+    return s.descended(next_phase(ops, p, s, after, norm), x, s.left - 1, after)
 
 
-def onward(ops: Ops, p: Parameters, s: State, after: Memory, norm: Scalar) -> Scalar:
+def next_phase(ops: Ops, p: Parameters, s: State, after: Memory, norm: Scalar) -> Scalar:
     """Go on from the new x, report after the last step, or see if there is more to gain."""
     stuck = (after.idle >= TUNING.idle) | (norm <= p.descent.gradient_noise)
     goes_on = ops.where(may_be_noise(ops, p, s, after.floor, norm), NOISE_FLOOR, GO)

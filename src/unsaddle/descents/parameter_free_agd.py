@@ -39,8 +39,8 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     progress = begun(s.descent.progress, value, norm, far)
     fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
     known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)
-    onward = ops.where(norm < inf, known, UNBOUNDED)
-    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onward))
+    onto = ops.where(norm < inf, known, UNBOUNDED)
+    return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onto))
 
 
 def downhill(ops: Ops, p: Parameters, s: State) -> Vector:
@@ -70,11 +70,11 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
         progress=progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
     )
     x = ops.axpy(ops.where(taken, 1.0, 0.0), d.ahead, s.x)
-    phase = onward(ops, s, progress, length, norm, taken, rises)
+    phase = next_phase(ops, s, progress, length, norm, taken, rises)
     return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
 
 
-def onward(
+def next_phase(
     ops: Ops, s: State, progress: Progress, length: Scalar, norm: Scalar, taken: Scalar,
     rises: Scalar,
 ) -> Scalar:  # fmt: skip

@@ -70,8 +70,8 @@ def search_due(
     s, small = _small(ops, p, s, ops.norm(gradient))
     s, stuck = _stuck(ops, p, s, value, gradient) if p.descent.block else (s, False)
     left = s.left - 1
-    onward = ops.where(stuck, PhaseName.STAY, ops.where(left <= 0, s.report, GO))
-    after = s._replace(left=left, phase=ops.where(small, begin, onward))
+    onto = ops.where(stuck, PhaseName.STAY, ops.where(left <= 0, s.report, GO))
+    after = s._replace(left=left, phase=ops.where(small, begin, onto))
     return after, ops.where(small, False, True)
 
 

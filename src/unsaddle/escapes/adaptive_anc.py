@@ -70,12 +70,12 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """x_0 = z_0 = xi, uniform on the sphere about x~."""
     s, here = begin_search(s), s.escape.gradient
-    xi, probe, resolution, onward = first(ops, p, s, here)
+    xi, probe, resolution, onto = first(ops, p, s, here)
     recursion = anc.memory(ops, xi)._replace(
         gradient=here, direction=ops.copy(xi), ahead=ops.copy(xi)
     )
     search = memory(ops, xi)._replace(probe=probe, recursion=recursion, resolution=resolution)
-    return s.searched(onward, search)
+    return s.searched(onto, search)
 
 
 def along(sign: float) -> At:
@@ -98,12 +98,12 @@ def searching(scheme: Scheme) -> Update:
         ratio = resolution.curvature_tol / ops.maximum(smoothness, ops.tiny(bend))
         friction = scheme.friction(ops, ratio)
         after = advance(ops, p, e, smoothness, friction, bend)
-        return s.searched(onward(ops, p, scheme, after), after)
+        return s.searched(next_phase(ops, p, scheme, after), after)
 
     return search
 
 
-def onward(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
+def next_phase(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
     """Recheck, jump, end undecided, or go on."""
     steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
     decades = ops.log(TUNING.beyond * e.resolution.needed)

@@ -79,7 +79,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     visible = visible_change(ops, s.x, j.value, j.value)
     wanted = ops.where(j.lowest == inf, j.value - square / 8, j.lowest - square / 16)
     good = (value <= wanted) & (value < j.value - visible)
-    after = onward(ops, j, value, good)
+    after = next_trial(ops, j, value, good)
     lands = (after.lowest < inf) & ops.where(good, 2 * abs(j.reach) > p.escape.max_step, True)
     hopeless = (j.tries >= 2 * TUNING.halvings) | (square < visible)
     endless = good & (j.lowest < inf) & (j.tries >= TUNING.doublings)
@@ -96,7 +96,7 @@ def without_jump(ops: Ops, e: Any) -> Scalar:
     return ops.where(e.found == inf, CERTIFIED, failed)
 
 
-def onward(ops: Ops, j: Backtracking, value: Scalar, good: Scalar) -> Backtracking:
+def next_trial(ops: Ops, j: Backtracking, value: Scalar, good: Scalar) -> Backtracking:
     """Double a length that is good; try the other sign of one that is not, or half of it."""
     shorter = ops.where(j.turned, -j.reach / 2, -j.reach)
     return Backtracking(

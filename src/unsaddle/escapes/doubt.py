@@ -47,7 +47,7 @@ def doubt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s.searched(ops.where(new, CLOSE_BY, NOISY_AHEAD), after)
 
 
-def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
+def raising(next_phase: Callable[[Ops, State, Memory], Scalar]) -> Update:
     """Give the update that raises gamma above the error, reads T again, and goes on."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -62,7 +62,7 @@ def raising(onward: Callable[[Ops, State, Memory], Scalar]) -> Update:
         probe = e.probe._replace(error_floor=floor)
         ahead = ops.copy(ops.get_vector(vectors, place(ops, e, row.steps)))
         after = e._replace(direction=ahead, recurrence=row, resolution=resolution, probe=probe)
-        onto = ops.where(vacuous(ops, resolution), UNRESOLVED, onward(ops, s, after))
+        onto = ops.where(vacuous(ops, resolution), UNRESOLVED, next_phase(ops, s, after))
         return s.searched(ops.where(e.recurrence.refining > 0, SEARCH_ANEW, onto), after)
 
     return update

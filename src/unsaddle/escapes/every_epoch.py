@@ -27,13 +27,13 @@ def going_on(update: Update) -> Update:
     def call(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         after = update(ops, p, s, value, gradient)
         over = (after.phase < 0) | (after.phase == PROVE) | (after.phase == SEARCH_ANEW)
-        onward = watch(ops, p, after, value, gradient)
+        descends = watch(ops, p, after, value, gradient)
         leaves = over & after.stalled
         return after._replace(
-            phase=ops.where(leaves, onward.phase, after.phase),
-            left=ops.where(leaves, onward.left, after.left),
-            tolerance=ops.where(leaves, onward.tolerance, after.tolerance),
-            report=ops.where(leaves, onward.report, after.report),
+            phase=ops.where(leaves, descends.phase, after.phase),
+            left=ops.where(leaves, descends.left, after.left),
+            tolerance=ops.where(leaves, descends.tolerance, after.tolerance),
+            report=ops.where(leaves, descends.report, after.report),
             stalled=ops.where(leaves, False, after.stalled),
         )
 

@@ -71,7 +71,7 @@ def begin(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
 def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Draw v_1 = xi, uniform on the sphere."""
     s = begin_search(s)
-    xi, probe, resolution, onward = first(ops, p, s, s.escape.gradient, lanczos=True)
+    xi, probe, resolution, onto = first(ops, p, s, s.escape.gradient, lanczos=True)
     search = s.escape._replace(
         direction=xi,
         probe=probe,
@@ -80,7 +80,7 @@ def begin_anew(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vecto
         curvature=inf,
         resolution=resolution,
     )
-    return s.searched(onward, search)
+    return s.searched(onto, search)
 
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -95,10 +95,10 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     row = carry_on(ops, p.escape.enough, row, e.resolution, alpha, beta, tiny)
     after = extended(ops, e, ops.scale(1 / row.beta, w), alpha, row.beta)
     after = after._replace(recurrence=row)
-    return s.searched(onward(ops, s, after), after)
+    return s.searched(next_phase(ops, s, after), after)
 
 
-def onward(ops: Ops, s: State, e: Memory) -> Scalar:
+def next_phase(ops: Ops, s: State, e: Memory) -> Scalar:
     """On to a claim, to a jump, to another radius or gamma, or on as before."""
     n, row, missing, whole = ops.size(s.x), e.recurrence, e.found == inf, keeps_all(ops, e)
     grown = (row.growth >= e.resolution.needed) | (e.steps >= n if whole else False)
@@ -131,7 +131,7 @@ lanczos = Part(
         FIRST_STEP: Phase(iterate, NOTHING, search),
         SEARCH: Phase(probing(1.0), GRADIENT | PROBE, search),
         DOUBT: Phase(iterate, NOTHING, doubt),
-        RAISE: Phase(iterate, NOTHING, raising(onward)),
+        RAISE: Phase(iterate, NOTHING, raising(next_phase)),
         RITZ_VECTOR: Phase(iterate, NOTHING, ritz_vector),
         REFINE: Phase(iterate, NOTHING, refine),
         **RECHECK_PHASES,

@@ -78,8 +78,8 @@ def refine(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
         curvature=lowest,
         probe=e.probe._replace(stage=LOWEST),
     )
-    onward = ops.where(seen, next_step(ops, e.resolution), first_query(ops, p, after))
-    return s.searched(onward, after)
+    onto = ops.where(seen, next_step(ops, e.resolution), first_query(ops, p, after))
+    return s.searched(onto, after)
 
 
 def from_lowest(ops: Ops, e: Memory) -> Recurrence:

@@ -86,8 +86,8 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
         steps=ops.where(far, p.escape.window, t),  # where its test says no, it does not go on
         scale=scale,
     )
-    onward = unbent(ops, p, s.searched(SEARCH, after))
-    return s.searched(ops.where(far, TEST_CENTRE, onward), after)
+    onto = unbent(ops, p, s.searched(SEARCH, after))
+    return s.searched(ops.where(far, TEST_CENTRE, onto), after)
 
 
 def memory(ops: Ops, x: Vector, settings: Settings) -> Memory:

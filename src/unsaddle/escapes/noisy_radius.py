@@ -59,11 +59,11 @@ def ahead(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     fits, last = TUNING.emerge * r <= longest, hopeless & (longest >= TUNING.gains * r)
     emerges = (change >= TUNING.clear * e.probe.noise) | (e.probe.stage > 0)
     further = ops.where(emerges, False, fits | last)
-    onward = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
+    onto = ops.where(hopeless & (e.probe.stage == 0), UNRESOLVED, NOISY_BEHIND)
     longer = ops.where(fits, TUNING.emerge * r, longest)
     resolution = e.resolution._replace(radius=ops.where(further, longer, r))
     known = e._replace(resolution=resolution, probe=e.probe._replace(kept=ops.copy(gradient)))
-    return s.searched(ops.where(further, NOISY_AHEAD, onward), known)
+    return s.searched(ops.where(further, NOISY_AHEAD, onto), known)
 
 
 def behind(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
@@ -115,10 +115,10 @@ def next_radius(
     wanted = ops.maximum(TUNING.longer, 8 * wide.noise / enough)
     wanted = ops.where(wanted < TUNING.longest, wanted, TUNING.longest)
     longer = ops.where(hides(wide), wanted, TUNING.longer)
-    onward = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
+    further = wide.radius * ops.where(shortens, 1 / TUNING.longer, longer)
     back = best.radius * ops.where(shortens, longer, 1 / TUNING.longer)
     short = visible_curvature(error) > wide.enough
-    return ops.where(turns, back, onward), short & (improves | patient | turns)
+    return ops.where(turns, back, further), short & (improves | patient | turns)
 
 
 def choose(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:

@@ -55,8 +55,8 @@ def energy_test(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vect
     """Return x~ if E(x_{t+T}) - E(x~) > -F, else go on."""
     energy = value + s.descent.kinetic_energy(ops, p.descent)
     stuck = energy - s.escape.energy > -p.escape.decrease
-    onward = watch(ops, p, s, value, gradient)
-    return onward._replace(
+    after = watch(ops, p, s, value, gradient)
+    return after._replace(
         x=ops.switch(stuck, s.escape.anchor, s.x),
         phase=ops.where(stuck, PROVE, GO),
         stalled=s.stalled & stuck,

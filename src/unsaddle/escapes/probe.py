@@ -75,12 +75,12 @@ def next_step(ops: Ops, resolution: Resolution) -> Scalar:
     return ops.where(resolution.sides > 1, SEARCH_BEHIND, SEARCH)
 
 
-def remember_behind(onward: PhaseName) -> Update:
+def remember_behind(onto: PhaseName) -> Update:
     """Give the update that keeps the gradient of a query behind x~."""
 
     def update(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         probe = s.escape.probe._replace(behind=ops.copy(gradient))
-        return s.searched(onward, s.escape._replace(probe=probe))
+        return s.searched(onto, s.escape._replace(probe=probe))
 
     return update
 

@@ -26,8 +26,8 @@ class View(NamedTuple):
     """What probes over r and r/2 along v_1 show."""
 
     resolution: Resolution
-    whole: Scalar  # |H v_1|, over r
-    half: Scalar  # |H v_1|, over r/2
+    over_r: Scalar  # |H v_1|
+    over_half: Scalar  # |H v_1|, over r/2
     bending: Scalar  # rho r/2: its share of the error, the rest is rounding
     change: Scalar  # rho, as measured
 
@@ -45,7 +45,7 @@ class Judged(NamedTuple):
 def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     """e = rho r/2 and what rounding adds, and gamma = sqrt(rho eps) if it is not given."""
     e, c, r = s.escape, p.escape, s.escape.resolution.radius
-    over_r, half, change = compared(ops, p, s, gradient)
+    over_r, over_half, change = compared(ops, p, s, gradient)
     met, changing = s.descent.constants_met()
     rho = ops.maximum(c.hessian_lipschitz, change)
     asked = target(ops, p, over_r, rho, changing)
@@ -57,7 +57,7 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
         unit=ops.maximum(ops.roundoff(s.x), c.unit), products=p.products,
     )  # fmt: skip
     bending = ops.where(p.products, 0.0, rho * r / 2)
-    return View(resolution._replace(asked=asked), over_r, half, bending, change)
+    return View(resolution._replace(asked=asked), over_r, over_half, bending, change)
 
 
 def compared(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Scalar, Scalar, Scalar]:
@@ -67,8 +67,8 @@ def compared(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Scala
     over_r, alone = ops.norm(bend) / r, e.probe.unpaired | p.products  # without a probe over r/2
     second = ops.where(alone, 0.0, ops.norm(ops.axpy(-2.0, short, bend)))
     seen = 4 * second / ops.maximum(r * r, ops.tiny(s.x))
-    half = ops.where(alone, over_r, 2 * ops.norm(short) / r)
-    return over_r, half, ops.where(alone, s.descent.constants_met()[1], seen)
+    over_half = ops.where(alone, over_r, 2 * ops.norm(short) / r)
+    return over_r, over_half, ops.where(alone, s.descent.constants_met()[1], seen)
 
 
 def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scalar) -> Scalar:
@@ -83,38 +83,38 @@ def target(ops: Ops, p: Parameters, over_r: Scalar, rho: Scalar, changing: Scala
     return ops.where(c.curvature_tol > 0, c.curvature_tol, own)
 
 
-def hidden(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]:
+def bending_hides(ops: Ops, p: Parameters, e: Any, view: View) -> tuple[Scalar, Scalar]:
     """Say whether bending hides gamma, 4 e > gamma; and the share of r that would show it."""
-    resolution, whole, bending = view.resolution, view.whole, view.bending
+    resolution, over_r, bending = view.resolution, view.over_r, view.bending
     share = ops.where(p.escape.curvature_tol > 0, 1.0, TUNING.clear)
     gamma = share * ops.maximum(resolution.asked, e.probe.error_floor)
     rounding = resolution.error - bending
     bends = ops.maximum(bending, ops.tiny(e.gradient))
     half = gamma / (2 * visible_curvature(bends))  # bending is to be half of the error then
     clear = ops.maximum(half, ops.sqrt(rounding / bends))
-    at_once = (clear < TUNING.shorter) & (visible_curvature(bending) < whole)
+    at_once = (clear < TUNING.shorter) & (visible_curvature(bending) < over_r)
     hides = visible_curvature(resolution.error) > gamma
     hides = hides & (bending > visible_curvature(rounding))
     return hides, ops.where(at_once, clear, TUNING.shorter)
 
 
-def astray(ops: Ops, p: Parameters, view: View) -> Scalar:
+def unresolvable(ops: Ops, p: Parameters, view: View) -> Scalar:
     """Say whether no claim can come of r: it is too wide for f, or gamma above all that is seen."""
-    resolution, whole, half, bending, _ = view
-    curves = half > TUNING.resolved * whole
-    wide = (resolution.asked > whole) & (visible_curvature(bending) > whole) & curves
+    resolution, over_r, over_half, bending, _ = view
+    curves = over_half > TUNING.resolved * over_r
+    wide = (resolution.asked > over_r) & (visible_curvature(bending) > over_r) & curves
     met = ops.where(p.escape.unit > 0, 0.0, resolution.smoothness)  # noise is met as curvature
-    most = ops.maximum(whole, p.escape.finest * met)
+    most = ops.maximum(over_r, p.escape.finest * met)
     return wide | (vacuous(ops, resolution._replace(smoothness=most)) & (most > 0))
 
 
 def judge(ops: Ops, p: Parameters, e: Any, view: View) -> Judged:
     """Compare what this pair of probes shows with the pair before."""
-    bent, shorter = hidden(ops, p, e, view)
-    nothing, error, before = view.whole == 0, view.resolution.error, e.resolution.error
+    bent, shorter = bending_hides(ops, p, e, view)
+    nothing, error, before = view.over_r == 0, view.resolution.error, e.resolution.error
     lengthened = (e.probe.radius_factor > 1) | (p.escape.probe_radius > 0)
     back = bent & (error >= before) & (visible_curvature(before) <= e.resolution.asked)
-    as_noise = (error >= before) | lengthened | (view.half > TUNING.noisy * view.whole)
+    as_noise = (error >= before) | lengthened | (view.over_half > TUNING.noisy * view.over_r)
     noisy = bent & as_noise & (view.change > p.escape.hessian_lipschitz)
     longer = ops.where(e.probe.radius_factor < 1, 0.0, TUNING.longer)  # else it goes to and fro
     factor = ops.where(nothing, longer, ops.where(bent, shorter, 0.0))

@@ -46,7 +46,7 @@ from unsaddle.escapes.probe import (
     next_step,
     reach,
 )
-from unsaddle.escapes.probe_pair import Judged, View, astray, discern, judge
+from unsaddle.escapes.probe_pair import Judged, View, discern, judge, unresolvable
 
 FIRST_STEP = PhaseName.FIRST_STEP
 HALF_RADIUS, WHOLE_RADIUS = PhaseName.HALF_RADIUS, PhaseName.WHOLE_RADIUS
@@ -74,9 +74,9 @@ def first(
     pair = ops.where(unpaired | p.products, WHOLE_RADIUS, HALF_RADIUS)
     searches = ops.where((noise > 0) | (probe.radius < 0), NOISY_AHEAD, pair)
     goes_on = ops.where(vacuous(ops, known), UNRESOLVED, next_step(ops, known))
-    onward = ops.where(probe.radius > 0, goes_on, searches)
+    onto = ops.where(probe.radius > 0, goes_on, searches)
     unknown = NO_RESOLUTION._replace(radius=small, error=inf)
-    return on_sphere(ops, s), probe, ops.switch(probe.radius > 0, known, unknown), onward
+    return on_sphere(ops, s), probe, ops.switch(probe.radius > 0, known, unknown), onto
 
 
 def one_will_do(p: Parameters, s: State, noise: Scalar) -> Scalar:
@@ -95,13 +95,13 @@ def first_radius(ops: Ops, p: Parameters, s: State, gradient: Vector) -> Scalar:
     return ops.where(p.products, radius_of_products(ops, s.x, gradient), small)
 
 
-def half(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def half_radius(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Keep g(x~ + (r/2) v_1)."""
     probe = s.escape.probe._replace(kept=ops.copy(gradient), unpaired=False)
     return s.searched(WHOLE_RADIUS, s.escape._replace(probe=probe))
 
 
-def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def whole_radius(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Search with this r, or probe again with a shorter or a longer one, or measure the noise."""
     e, view = s.escape, discern(ops, p, s, gradient)
     pair, r = judge(ops, p, e, view), view.resolution.radius
@@ -109,13 +109,13 @@ def whole(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     seen = view.resolution._replace(radius=ops.where(again, pair.factor * r, r))
     seen = seen._replace(error=ops.where(again & pair.nothing, inf, seen.error))
     before = e.resolution._replace(radius=r / e.probe.radius_factor)
-    probe = known(ops, e.probe, view, pair, again)
+    probe = after_pair(ops, e.probe, view, pair, again)
     after = e._replace(resolution=ops.switch(pair.back, before, seen), probe=probe)
-    onto = ops.where(pair.back, next_step(ops, before), onward(ops, p, view, pair, again))
+    onto = ops.where(pair.back, next_step(ops, before), next_phase(ops, p, view, pair, again))
     return s.searched(onto, after)
 
 
-def known(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Probe:
+def after_pair(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Probe:
     """What is known once the pair has been judged."""
     r = view.resolution.radius
     return probe._replace(
@@ -125,17 +125,17 @@ def known(ops: Ops, probe: Probe, view: View, pair: Judged, again: Scalar) -> Pr
     )
 
 
-def onward(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
+def next_phase(ops: Ops, p: Parameters, view: View, pair: Judged, again: Scalar) -> Scalar:
     """Measure the noise, probe again, search, or end unresolved."""
     coarse = p.escape.unit + p.escape.probe_radius > 0
-    unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | astray(ops, p, view)
+    unresolved = (pair.nothing & (coarse | (pair.factor == 0))) | unresolvable(ops, p, view)
     ready = ops.where(unresolved, UNRESOLVED, FIRST_STEP)
     return ops.where(pair.noisy, CLOSE_BY, ops.where(again, HALF_RADIUS, ready))
 
 
 RADIUS_PHASES = {
-    HALF_RADIUS: Phase(probing(0.5), GRADIENT, half),
-    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole),
+    HALF_RADIUS: Phase(probing(0.5), GRADIENT, half_radius),
+    WHOLE_RADIUS: Phase(probing(1.0), GRADIENT | PROBE, whole_radius),
     CLOSE_BY: Phase(close_by, GRADIENT, measure_noise),
     SEARCH_BEHIND: QUERY_BEHIND,
     **NOISY_PHASES,

@@ -47,8 +47,8 @@ def test_curvature(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: V
         quotient=0.0,
     )
     negative = most <= -p.escape.enough * resolution.asked
-    onward = ops.where(negative, TEST_NEAR, unbent(ops, p, s))
-    return s.searched(ops.where(over, onward, TEST_CENTRE), known)
+    onto = ops.where(negative, TEST_NEAR, unbent(ops, p, s))
+    return s.searched(ops.where(over, onto, TEST_CENTRE), known)
 
 
 def unbent(ops: Ops, p: Parameters, s: State) -> Scalar:
@@ -82,10 +82,10 @@ def test_jump(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector
     over = test.count >= p.escape.checks
     most = upper(ops, p, test) + QUADRATURE * p.escape.hessian_lipschitz * abs(reach) ** 3
     pays = over & (most <= 0) & (test.mean <= -p.escape.decrease)
-    onward = ops.where(pays, START, ops.where(e.test.turned, failed(ops, p, s), TEST_NEAR))
+    onto = ops.where(pays, START, ops.where(e.test.turned, failed(ops, p, s), TEST_NEAR))
     back = NO_TEST._replace(reach=-reach, turned=True)
     after = s.searched(
-        ops.where(over, onward, TEST_NEAR), e._replace(test=ops.switch(over, back, test))
+        ops.where(over, onto, TEST_NEAR), e._replace(test=ops.switch(over, back, test))
     )
     x = ops.axpy(ops.where(pays, reach, 0.0), e.direction, s.x)
     return after._replace(x=x, left=1.0, tolerance=-1.0, report=LANDED)

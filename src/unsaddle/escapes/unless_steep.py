@@ -7,9 +7,8 @@ searches again before it descends.
 """
 
 from functools import cache
-from math import inf
 
-from unsaddle.core.kernel import Parameters, Part, Phase, State, Update, iterate
+from unsaddle.core.kernel import Parameters, Part, Phase, State, Update, iterate, watch
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BEGIN, GO, NOTHING, PROVE, PhaseName
 
@@ -19,27 +18,27 @@ JUMP_FAILED = PhaseName.JUMP_FAILED
 
 def search_again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Begin where the jump has landed: the descent has reported from there at once."""
-    return s._replace(phase=BEGIN, left=inf, tolerance=p.tolerance, report=BEGIN, stalled=False)
+    return watch(ops, p, s, value, gradient)._replace(phase=BEGIN)
 
 
 @cache  # phases that share an update share this one too: it is compiled once
-def going_on(update: Update, onward: int, found: int) -> Update:
+def going_on(update: Update, onto: int, found: int) -> Update:
     """Give an update that goes on where it would end the run, or prove something, at a slope."""
 
     def call(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         after = update(ops, p, s, value, gradient)
         ends = ((after.phase < 0) & (after.phase != JUMP_FAILED)) | (after.phase == PROVE)
         steep = ops.norm(after.escape.gradient) > p.tolerance
-        phase = ops.where(ends & steep, onward, after.phase)
+        phase = ops.where(ends & steep, onto, after.phase)
         return after._replace(phase=ops.where(phase == JUMP_BEGIN, found, phase))
 
     return call
 
 
-def unless_steep(search: Part, onward: int = GO, found: int = JUMP_BEGIN) -> Part:
+def unless_steep(search: Part, onto: int = GO, found: int = JUMP_BEGIN) -> Part:
     """Give the search, with the phases to go on to at a slope, and with what was found."""
     wrapped = {
-        code: phase._replace(update=going_on(phase.update, onward, found))
+        code: phase._replace(update=going_on(phase.update, onto, found))
         for code, phase in search.phases.items()
     }
     landed = Phase(iterate, NOTHING, search_again)

@@ -14,8 +14,8 @@ from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest
 from unsaddle.jax.ops import ops
+from unsaddle.jax.processes import agree
 from unsaddle.jax.solution import Verdict
-from unsaddle.jax.together import agree
 from unsaddle.methods.constants import spelled
 from unsaddle.methods.search import search
 

@@ -19,8 +19,8 @@ from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
+from unsaddle.jax.processes import agree
 from unsaddle.jax.solution import Many, Solution, Verdict
-from unsaddle.jax.together import agree
 from unsaddle.methods.constants import Given, spelled
 from unsaddle.methods.table import STOCHASTIC, find, parameters_of
 

@@ -21,8 +21,8 @@ from unsaddle.jax.compiled import compiled
 from unsaddle.jax.inputs import BATCHES, LARGEST, Tree
 from unsaddle.jax.loop import Carry, Oracle, Run, first_state, rest, status
 from unsaddle.jax.ops import ops
+from unsaddle.jax.processes import agree
 from unsaddle.jax.solution import Solution, Verdict
-from unsaddle.jax.together import agree
 from unsaddle.methods.checks import one_of
 from unsaddle.methods.constants import DEFAULTS, SampledGiven, spelled
 from unsaddle.methods.stochastic_theory import concentrated
@@ -148,8 +148,8 @@ def _judged(request: Request, ran: Carry, claim: Claim) -> tuple[Carry, Claim]:
     tested = request.parameters.failure_probability * request.times
     curvature, gamma = claim.curvature + error, claim.curvature_tol + error
     lost = ~own & (claim.holds == 0) & (curvature > -gamma / 2)
-    astray = (claim.holds == 1) & ~(claim.gradient_norm <= request.tol)
-    holds = jnp.where(lost | astray, -1, claim.holds)
+    steep = (claim.holds == 1) & ~(claim.gradient_norm <= request.tol)
+    holds = jnp.where(lost | steep, -1, claim.holds)
     phase = ran.state.phase
     decided = (phase == CERTIFIED) | (phase == PhaseName.NEGATIVE_CURVATURE)
     end = jnp.where(decided & (holds < 0), UNCERTIFIED, phase)

@@ -14,7 +14,7 @@ from unsaddle.jax.inputs import Tree, tree
 from unsaddle.jax.loop import Phases, Run, due, first_state, look_up, loop, received, rest
 from unsaddle.jax.ops import cast, ops
 from unsaddle.jax.packing import pack
-from unsaddle.jax.together import agree
+from unsaddle.jax.processes import agree
 
 Transformation = optax.GradientTransformation | optax.GradientTransformationExtraArgs
 

@@ -121,7 +121,7 @@ class Problem(NamedTuple):
 Theory = Callable[[Problem], Parameters]
 
 
-def _whole(q: Problem, tolerance: float, descent: Any, escape: Any, proof: Any) -> Parameters:
+def _with_target(q: Problem, tolerance: float, descent: Any, escape: Any, proof: Any) -> Parameters:
     """Add the target: what a certificate is to say, and how sure it is to be."""
     return Parameters(tolerance, descent, escape, proof, q.gamma, q.failure_probability)
 
@@ -136,7 +136,7 @@ def pgd_nc(q: Problem) -> Parameters:
         enough=RESOLUTION.found,
         **q.jump(),
     )
-    return _whole(q, q.tol, gd.settings(step=step), escape, q.proof())
+    return _with_target(q, q.tol, gd.settings(step=step), escape, q.proof())
 
 
 def ancgd(q: Problem) -> Parameters:
@@ -150,32 +150,32 @@ def ancgd(q: Problem) -> Parameters:
         enough=RESOLUTION.found,
         **q.jump(),
     )
-    return _whole(q, q.tol, _accelerated(found), escape, q.proof())
+    return _with_target(q, q.tol, _accelerated(found), escape, q.proof())
 
 
 def pgd(q: Problem) -> Parameters:
     """Jin et al. (2017)."""
     found = theory.pgd(**q.run())
     escape = perturbation.settings(found.radius, window=found.steps, decrease=found.decrease)
-    return _whole(q, found.tolerance, gd.settings(step=found.step), escape, q.proof())
+    return _with_target(q, found.tolerance, gd.settings(step=found.step), escape, q.proof())
 
 
 def pagd(q: Problem) -> Parameters:
     """Jin et al. (2018)."""
     found = theory.pagd(**q.run())
     escape = perturbation.settings(found.radius, window=found.steps, decrease=found.energy_quantum)
-    return _whole(q, q.tol, _accelerated(found), escape, q.proof())
+    return _with_target(q, q.tol, _accelerated(found), escape, q.proof())
 
 
 def neon_gd(q: Problem) -> Parameters:
     """Gradient descent with step 1/l, and NEON."""
-    return _whole(q, q.tol, gd.settings(step=1 / q.smoothness), _neon(q, False), q.proof())
+    return _with_target(q, q.tol, gd.settings(step=1 / q.smoothness), _neon(q, False), q.proof())
 
 
 def neon_agd(q: Problem) -> Parameters:
     """Accelerated descent, and NEON+."""
     descent = _accelerated(theory.anc_finding(**q.finding()))
-    return _whole(q, q.tol, descent, _neon(q, True), q.proof())
+    return _with_target(q, q.tol, descent, _neon(q, True), q.proof())
 
 
 def _neon(q: Problem, accelerated: bool) -> Any:
@@ -192,7 +192,7 @@ def neon2_agd(q: Problem) -> Parameters:
     found = table1_theory.neon2(smoothness=q.smoothness, failure_probability=risk, n=q.n, **known)
     own = {**q.jump(), **jump._asdict(), **found._asdict()}
     escape = neon2.settings(enough=RESOLUTION.found, **own)
-    return _whole(q, q.tol, _almost_convex(q), escape, q.proof())
+    return _with_target(q, q.tol, _almost_convex(q), escape, q.proof())
 
 
 def cdhs(q: Problem) -> Parameters:
@@ -204,12 +204,12 @@ def cdhs(q: Problem) -> Parameters:
         decrease_available=q.decrease_available,
     )
     q = q._replace(curvature_tol=alpha)
-    return _whole(q, q.tol, _almost_convex(q), q.proof(), q.proof())
+    return _with_target(q, q.tol, _almost_convex(q), q.proof(), q.proof())
 
 
 def adancg(q: Problem) -> Parameters:
     """Liu et al. (2018)."""
-    return _whole(q, q.tol, NoSettings(), q.proof(), q.proof())
+    return _with_target(q, q.tol, NoSettings(), q.proof(), q.proof())
 
 
 def fastcubic(q: Problem) -> Parameters:
@@ -224,7 +224,7 @@ def fastcubic(q: Problem) -> Parameters:
         vectors=vectors,
     )
     search = q.proof()._replace(vectors=vectors)
-    return _whole(q, q.tol, descent, search, q.proof())
+    return _with_target(q, q.tol, descent, search, q.proof())
 
 
 def _almost_convex(q: Problem) -> Any:
@@ -240,7 +240,7 @@ def _almost_convex(q: Problem) -> Any:
 def agd_lanczos(q: Problem) -> Parameters:
     """Accelerated descent, and Lanczos for gamma."""
     descent = _accelerated(theory.anc_finding(**q.finding()))
-    return _whole(q, q.tol, descent, q.proof(), None)
+    return _with_target(q, q.tol, descent, q.proof(), None)
 
 
 def _accelerated(found: Any) -> Any:
@@ -251,9 +251,9 @@ def auto(q: Problem) -> Parameters:
     """Nothing has to be known; what is given is a lower bound of what is measured."""
     room = q.room
     descent = lbfgs.settings(q.max_step or inf, q.gradient_noise, room.pairs)
-    return _whole(q, q.tol, descent, q.measured(room), None)
+    return _with_target(q, q.tol, descent, q.measured(room), None)
 
 
 def agd_auto(q: Problem) -> Parameters:
     """Nothing has to be known; there is no proof behind a search that proves by itself."""
-    return _whole(q, q.tol, parameter_free_agd.settings(), q.measured(), None)
+    return _with_target(q, q.tol, parameter_free_agd.settings(), q.measured(), None)

@@ -32,10 +32,10 @@ class Room(NamedTuple):
 
 def least(n: int, itemsize: int, shared: bool = False) -> int:
     """Bytes below which no run of n variables goes."""
-    return taken(TUNING.least_pairs, TUNING.least_basis, shared) * n * itemsize
+    return vectors_kept(TUNING.least_pairs, TUNING.least_basis, shared) * n * itemsize
 
 
-def taken(pairs: int, vectors: int, shared: bool) -> int:
+def vectors_kept(pairs: int, vectors: int, shared: bool) -> int:
     """How many vectors a run keeps, whose pairs and basis are apart or share their place."""
     return TUNING.others + (max(2 * pairs, vectors) if shared else 2 * pairs + vectors)
 
@@ -50,7 +50,7 @@ def room(n: int, itemsize: int, max_memory: float, shared: bool = False) -> Room
         ValueError: If the bytes are too few for any run.
     """
     each, usual = n * itemsize, max(TUNING.most, TUNING.numbers // n)
-    used = taken(pairs_for(n), min(basis.TUNING.vectors, n + 1), shared)
+    used = vectors_kept(pairs_for(n), min(basis.TUNING.vectors, n + 1), shared)
     if not max_memory and used * each <= TUNING.small:
         return Room(pairs_for(n), basis.TUNING.vectors)
     given = max_memory or usual * each

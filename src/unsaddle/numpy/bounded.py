@@ -9,7 +9,8 @@
 4. A variable at a bound that the gradient does not clearly hold there may have a way down that no
    search of the free variables can see. Before the claim, such variables are moved in by a little
    and the descent goes on from there: what is lower is kept.
-5. That the others are held, jac alone says: before the claim ``held.py`` asks one value inside.
+5. That the others are held, jac alone says: ``multipliers.py`` asks one value inside before the
+   claim.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
 from unsaddle.escapes import krylov
 from unsaddle.methods.constants import DEFAULTS
-from unsaddle.numpy import held
+from unsaddle.numpy import multipliers
 from unsaddle.numpy.box import TUNING as BOX
 from unsaddle.numpy.box import Box, OutsideError, variables
 from unsaddle.numpy.loop import TUNING as LOOP
@@ -185,7 +186,7 @@ class BoxRun(Run):
         """See that values do not contradict the multipliers that a claim rests on, too."""
         super()._check_claim()
         if not self.doubt:
-            self.state, self.doubt = held.checked(self)
+            self.state, self.doubt = multipliers.checked(self)
 
     def _answer_all(self) -> None:
         """Go on to the end; a search whose probes meet a bound begins anew, away from it."""

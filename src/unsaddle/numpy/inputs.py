@@ -63,7 +63,7 @@ def caller() -> int:
     return level + 1
 
 
-def stream(disp: Any) -> Any:
+def progress_stream(disp: Any) -> Any:
     """Check where progress is shown: a file, or True; False if nowhere."""
     if hasattr(disp, "write") and not isinstance(disp, type):
         return disp

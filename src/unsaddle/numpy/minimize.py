@@ -22,7 +22,7 @@ from unsaddle.numpy.bounded import BoxRun
 from unsaddle.numpy.box import Box, box_of, moved_in
 from unsaddle.numpy.callback import adapted
 from unsaddle.numpy.checkpoint import Checkpoint, copied
-from unsaddle.numpy.inputs import count_of, point, seconds, stream
+from unsaddle.numpy.inputs import count_of, point, progress_stream, seconds
 from unsaddle.numpy.loop import Run, Seen
 from unsaddle.numpy.ops import Vector, first_ops
 from unsaddle.numpy.oracle import HessianProduct, Oracle, TrialErrors, products_of
@@ -160,7 +160,7 @@ def minimize(
     if state is not None:
         resume(run, method, state)
         x0 = run.state.x.copy()
-    return _shown(run, method, x0, seconds("max_seconds", max_seconds), stream(disp))
+    return _shown(run, method, x0, seconds("max_seconds", max_seconds), progress_stream(disp))
 
 
 def _solver(method: str, descent: Any, bounds: Any, x0: Vector) -> tuple[Solver, Box | None]:

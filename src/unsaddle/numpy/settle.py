@@ -13,7 +13,7 @@ from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops
 from unsaddle.core.resolution import Resolution
 from unsaddle.escapes.krylov import Memory
-from unsaddle.escapes.lanczos import onward
+from unsaddle.escapes.lanczos import next_phase
 from unsaddle.escapes.probe import next_step
 from unsaddle.escapes.recurrence import Recurrence, again
 
@@ -51,7 +51,7 @@ def settle(ops: Ops, p: Parameters, s: State) -> State:
         closer = _claiming(ops, p, e, middle)
         low, high, claim = (low, middle, closer) if _grown(closer) else (middle, high, claim)
     after = e._replace(resolution=claim[0], recurrence=claim[1])
-    return s.searched(onward(ops, s, after), after)
+    return s.searched(next_phase(ops, s, after), after)
 
 
 def _claiming(ops: Ops, p: Parameters, e: Memory, gamma: float) -> tuple[Resolution, Recurrence]:
