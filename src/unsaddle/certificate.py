@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -194,6 +194,13 @@ def _notes(claim: Claim, holds: bool | None, noise: float, settled: bool) -> lis
         slope = f"The gradient's norm is {float(claim.gradient_norm):.3g}: x is not stationary"
         notes += [f"{slope}, and the certificate is about curvature only."]
     return notes
+
+
+def of_minibatches(shown: Certificate, settings: Any) -> Certificate:
+    """Say how sure a direction is that an escape with these settings has tested on minibatches."""
+    note = f"{shown.note} The curvature is the upper end of Student's interval over "
+    note += f"{settings.checks} minibatches."
+    return replace(shown, failure_probability=settings.failure_probability, note=note.strip())
 
 
 def ending(word: str, shown: Certificate, more: str = "") -> str:

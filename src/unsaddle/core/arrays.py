@@ -1,8 +1,7 @@
 """Arrays of NumPy, changed in place through BLAS; scalars are Python floats.
 
-Rows of scalars are such arrays on every backend without tracing, torch included. Vectors are on
-NumPy alone, and where JAX is driven from the host: each draws random vectors
-in its own way, and adds that.
+Rows of scalars are such arrays on every backend without tracing, torch included. Vectors are such
+arrays on NumPy, and where JAX is driven from the host: these two add how they draw random vectors.
 """
 
 import math

@@ -5,8 +5,8 @@ Where the search has found curvature below -gamma/2 it measures it once more fro
     e'He = <e, g(x~ + r e) - g(x~ - r e)>/(2 r),
 
 where a third derivative cancels, and ends: at most two gradients more than the search itself, and
-none where products are exact. The
-claim is made where there is only a dip, which does not contradict it. ``certify`` is such a search.
+none where products are exact. Where there is only a dip, which does not contradict the claim, the
+claim is made. ``certify`` is such a search.
 """
 
 from unsaddle.core.kernel import Parameters, Part, Phase, State, go_to, iterate, probing

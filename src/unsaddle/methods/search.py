@@ -28,21 +28,22 @@ class Tuning(NamedTuple):
 
 
 TUNING = Tuning()
+SOLVERS = {name: compose(gd, then(never, part)) for name, part in SEARCHES.items()}
 
 
 def search(
-    method: str,  # a name in SEARCHES
+    method: str,  # a name in SOLVERS
     n: int,  # number of variables
     itemsize: int = 8,  # bytes of a number
     **claim: Any,  # the words of _problem; smoothness and hessian_lipschitz are lower bounds
 ) -> tuple[Solver, Parameters]:
     """Give a search that begins at ``PROVE`` and ends without a jump, and its parameters."""
-    one_of("method", method, SEARCHES)
+    one_of("method", method, SOLVERS)
     problem = _problem(n, **claim)._replace(itemsize=itemsize, shared=True)  # there are no pairs
     settings = problem.measured()._replace(finest=PARAMETERS.finest)
     target = problem.curvature_tol, problem.failure_probability
     parameters = Parameters(0.0, gd.settings(0.0), never.settings(), settings, *target)
-    return compose(gd, then(never, SEARCHES[method])), parameters
+    return SOLVERS[method], parameters
 
 
 def around(patience: int, tol: Any = "auto", **claim: Any) -> Parameters:

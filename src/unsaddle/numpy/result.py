@@ -78,28 +78,23 @@ class Result(OptimizeResult):
         return repr(OptimizeResult({**fields, **brief}))
 
     def _repr_html_(self) -> str:
-        """Give a notebook a small table, and the curve."""
-        return page_of(self)
+        """Give a notebook a small table, and the curve if matplotlib is there."""
+        shown = {
+            "outcome": self.outcome.value,
+            "certificate": self.certificate,
+            "fun": f"{self.fun:.10g}",
+            "x": np.array2string(self.x, precision=6, threshold=10),
+            "|projected gradient|" if self.certificate.free is not None else "|gradient|": (
+                f"{_slope(self):.3g}"
+            ),
+            "gradients, values": f"{self.njev}, {self.nfev}",
+        }
+        picture = ""
+        with contextlib.suppress(ImportError):
+            from unsaddle.numpy.plot import as_svg
 
-
-def page_of(result: Any) -> str:
-    """Give a result as a small table of HTML, and the curve if matplotlib is there."""
-    shown = {
-        "outcome": result.outcome.value,
-        "certificate": result.certificate,
-        "fun": f"{result.fun:.10g}",
-        "x": np.array2string(result.x, precision=6, threshold=10),
-        "|projected gradient|" if result.certificate.free is not None else "|gradient|": (
-            f"{_slope(result):.3g}"
-        ),
-        "gradients, values": f"{result.njev}, {result.nfev}",
-    }
-    picture = ""
-    with contextlib.suppress(ImportError):
-        from unsaddle.numpy.plot import as_svg
-
-        picture = as_svg(result) if len(result.history.phase) else ""
-    return f"{table(shown)}{picture}"
+            picture = as_svg(self) if len(self.history.phase) else ""
+        return f"{table(shown)}{picture}"
 
 
 def _slope(result: Any) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from scipy.optimize import OptimizeResult
 
-from unsaddle.certificate import Certificate
+from unsaddle.certificate import Certificate, of_minibatches
 from unsaddle.core.outcome import STATUS, Outcome
 from unsaddle.methods.checks import one_of, whole, yes_or_no
 from unsaddle.methods.constants import SampledGiven, spelled
@@ -105,12 +105,7 @@ def _judged(run: Run, oracle: SampledOracle, result: OptimizeResult, tol: float)
     result.ndraw = oracle.draws
     claim, proved = result.certificate, bool(run.state.proving)
     if result.outcome is Outcome.JUMP_FAILED:
-        claim = dataclasses.replace(
-            claim,
-            failure_probability=run.parameters.escape.failure_probability,
-            note=f"{claim.note} The curvature is the upper end of Student's interval over "
-            f"{run.parameters.escape.checks} minibatches.".strip(),
-        )
+        claim = of_minibatches(claim, run.parameters.escape)
     elif proved and result.outcome not in CUT_SHORT:
         claim = _widened(run, oracle, claim)
         if claim.holds and not claim.gradient_norm <= tol:

@@ -1,10 +1,10 @@
 """Every line of the table of methods as a torch optimiser."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
+from unsaddle.certificate import of_minibatches
 from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import NEW, SAME, START
@@ -218,12 +218,8 @@ class Sampled(Method):
     def _end(self, session: ParameterSession) -> None:
         """Say how sure a direction is that was tested on minibatches only."""
         super()._end(session)
-        shown, p = self.certificate, session.parameters.escape
-        if shown is not None and self.outcome is Outcome.JUMP_FAILED:
-            note = f"{shown.note} The curvature is the upper end of Student's interval over "
-            note += f"{p.checks} minibatches."
-            risk = p.failure_probability
-            self.certificate = replace(shown, failure_probability=risk, note=note.strip())
+        if self.certificate is not None and self.outcome is Outcome.JUMP_FAILED:
+            self.certificate = of_minibatches(self.certificate, session.parameters.escape)
 
 
 class SGDNC(Sampled, method="sgd+nc"):
