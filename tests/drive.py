@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unsaddle.core.kernel import Parameters, Solver, State, ball, iterate
-from unsaddle.core.phases import BEGIN, BOTH, GRADIENT, NOTHING, VALUE
+from unsaddle.core.phases import BEGIN, BOTH, GRADIENT, VALUE
 from unsaddle.core.session import Query, Session
 from unsaddle.numpy.ops import ops
 
@@ -42,13 +42,18 @@ def trace(
     return np.array(points), states
 
 
-def noting(solver: Solver, states: list[State]) -> Solver:
-    """Give the solver, with every state that it passes noted in a list."""
+def with_own_x(state: State) -> State:
+    """Give the state with an x of its own."""
+    return state._replace(x=state.x.copy())
+
+
+def noting(solver: Solver, states: list[State], kept: Callable[[State], State] = with_own_x) -> Any:
+    """Give the solver, with what is kept of every state that it passes noted in a list."""
 
     def note(phase: Any) -> Any:
         def update(*given: Any) -> State:
             after = phase.update(*given)
-            states.append(after._replace(x=after.x.copy()))
+            states.append(kept(after))
             return after
 
         return phase._replace(update=update)
@@ -61,14 +66,19 @@ def run_while(
 ) -> tuple[dict[int, list[np.ndarray]], State]:
     """Run a solver while its phase is one of some; give the points of each phase, and the end."""
     points, f = dict[int, list[np.ndarray]](), landscape
-    halting = {  # any other phase asks, and is not answered
-        code: phase if code in within else phase._replace(at=iterate, needs=BOTH)
-        for code, phase in solver.phases.items()
-    }
-    session = Session(ops, solver._replace(phases=halting), parameters, state)
+    session = Session(ops, halting(solver, within), parameters, state)
     for query in queries(session, f.value, f.gradient, until={*solver.phases} - {*within}):
         points.setdefault(query.phase, []).append(query.point.copy())
     return points, session.state
+
+
+def halting(solver: Solver, within: Container[int]) -> Solver:
+    """Give the solver whose other phases ask, so that a session comes to a halt before them."""
+    phases = {
+        code: phase if code in within else phase._replace(at=iterate, needs=BOTH)
+        for code, phase in solver.phases.items()
+    }
+    return solver._replace(phases=phases)
 
 
 def answer(value: Any, gradient: Any, query: Query) -> tuple[float | None, np.ndarray | None]:
@@ -78,17 +88,25 @@ def answer(value: Any, gradient: Any, query: Query) -> tuple[float | None, np.nd
 
 
 def descended(
-    solver: Solver, p: Parameters, state: State, value: Any, gradient: Any
-) -> Iterator[State]:
-    """Run the descent alone; give the state after every phase, whose vectors the next may reuse."""
-    f, g = np.nan, np.zeros(1)
-    while 0 <= state.phase < BEGIN:
-        at, needs, update, *_ = solver.phases[state.phase]
-        if needs != NOTHING:
-            point = at(ops, p, state).copy()
-            f, g = float(value(point)), np.array(gradient(point))
-        state = update(ops, p, state, f, g)
-        yield state
+    solver: Solver,
+    p: Parameters,
+    state: State,
+    value: Any,
+    gradient: Any,
+    kept: Callable[[State], State] = with_own_x,  # as the next phase may reuse vectors
+) -> list[State]:
+    """Run the descent alone; list what is kept of the state after every phase."""
+    states, ends = list[State](), {code for code in solver.phases if code >= BEGIN}
+    alone = halting(solver, {*solver.phases} - ends)
+    finish(Session(ops, noting(alone, states, kept), p, state), value, gradient, until=ends)
+    return states
+
+
+def at_search(solver: Solver, p: Parameters, state: State, gradient: np.ndarray) -> State:
+    """Give the state in which a search that begins where the gradient is this first asks."""
+    session = Session(ops, solver, p, state._replace(phase=BEGIN), gradient=gradient)
+    session.ask()
+    return session.state
 
 
 def starts(n: int, radius: float, seed: int = 0):

@@ -113,13 +113,15 @@ TOL = 1e-8
 def descend(value: Any, gradient: Any, start: Any, tol: float = TOL) -> list[State]:
     """Run the descent alone and list its states, each with vectors of its own."""
     solver, p = compose(lbfgs, lanczos), Parameters(tol, lbfgs.settings(), None)
-    begun, states = solver.start(ops, p, np.array(start, float), 0), []
-    for state in descended(solver, p, begun, value, gradient):
+
+    def kept(state: State) -> State:
         d = state.descent
         pairs = d.pairs._replace(block=d.pairs.block.copy())
         own = d._replace(pairs=pairs, direction=d.direction.copy(), gradient=d.gradient.copy())
-        states.append(state._replace(x=state.x.copy(), descent=own, escape=None))
-    return states
+        return state._replace(x=state.x.copy(), descent=own, escape=None)
+
+    begun = solver.start(ops, p, np.array(start, float), 0)
+    return descended(solver, p, begun, value, gradient, kept)
 
 
 def accepted(states: list[State]) -> list[tuple[State, State]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import budgets
-from tests.drive import finish, queries, trace
+from tests.drive import at_search, finish, queries, trace
 from tests.often import most_at_night
 from unsaddle import landscapes
 from unsaddle.certificate import certificate
@@ -180,15 +180,14 @@ def test_the_growth_is_exact_where_the_hessian_is_minus_gamma(search):
     gamma, n = 0.3, 7
     settings = _fast(part, gamma, 1e-3, window=200)
     solver, p = compose(gd, part), Parameters(0.0, None, settings)
-    state = solver.start(ops, p, np.zeros(n), 3)._replace(phase=BEGIN)
-    state = solver.phases[BEGIN].update(ops, p, state, 0.0, np.zeros(n))
+    state = at_search(solver, p, solver.start(ops, p, np.zeros(n), 3), np.zeros(n))
     exact = state.escape.resolution._replace(error=0.0, rate=gamma)
     state = state._replace(escape=state.escape._replace(resolution=exact))
-    while state.phase == SEARCH:
-        point = solver.phases[SEARCH].at(ops, p, state)
-        state = solver.phases[SEARCH].update(ops, p, state, 0.0, -gamma * point)
-        assert state.escape.growth == pytest.approx(1.0, rel=1e-12)
-    assert state.escape.steps == 200
+    session = Session(ops, solver, p, state)
+    for _ in queries(session, None, lambda x: -gamma * x, until={JUMP_BEGIN}):
+        assert session.state.escape.growth == pytest.approx(1.0, rel=1e-12)
+    assert session.state.escape.growth == pytest.approx(1.0, rel=1e-12)
+    assert session.state.escape.steps == 200
 
 
 @each_search
@@ -201,10 +200,8 @@ def test_renormalisation_does_not_change_the_direction(search):
     state = one_search(part, settings, f, np.zeros(6), 1)
     first = compose(gd, part)
     p = Parameters(0.0, None, settings)
-    begun = first.phases[BEGIN].update(
-        ops, p, first.start(ops, p, np.zeros(6), 1)._replace(phase=BEGIN), 0.0, np.zeros(6)
-    )
-    xi = np.asarray(begun.escape.direction, np.longdouble)
+    before = at_search(first, p, first.start(ops, p, np.zeros(6), 1), np.zeros(6))
+    xi = np.asarray(before.escape.direction, np.longdouble)
     x = z = xi
     keep = 0.0 if part is nc else 1 - settings.search_friction
     for _ in range(steps):

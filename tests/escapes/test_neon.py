@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.drive import run_while
+from tests.drive import at_search, run_while
 from unsaddle import METHODS, Outcome, landscapes, minimize
-from unsaddle.core.phases import BEGIN, PROVE
+from unsaddle.core.phases import PROVE
 from unsaddle.escapes.jump import JUMP_BEGIN
 from unsaddle.escapes.neon_plus import CONVEXITY_CHECK, CONVEXITY_TEST, NEON_STEP, SEARCH
 from unsaddle.numpy.ops import ops
@@ -34,8 +34,7 @@ def searched(method, f, n, seed=0, **changes):
     line = METHODS[method]
     p = line.from_theory(smoothness=1.0, hessian_lipschitz=1.0, tol=0.01, n=n)
     p = p._replace(escape=p.escape._replace(**changes))
-    state = line.solver.start(ops, p, np.zeros(n), seed)
-    state = line.solver.phases[BEGIN].update(ops, p, state, 0.0, np.zeros(n))
+    state = at_search(line.solver, p, line.solver.start(ops, p, np.zeros(n), seed), np.zeros(n))
     points, state = run_while(line.solver, p, state, f, WITHIN)
     return np.array(points[SEARCH]), state, p
 

@@ -34,8 +34,8 @@ def descend(value: Any, gradient: Any, start: Any, tol: float, **known: Any) -> 
     state = solver.start(ops, p, np.array(start, float), 0)
     progress = state.descent.progress._replace(**known)
     state = state._replace(descent=state.descent._replace(progress=progress))
-    passed = descended(solver, p, state, value, gradient)
-    return [state._replace(x=state.x.copy(), escape=None) for state in passed]
+    kept = lambda state: state._replace(x=state.x.copy(), escape=None)  # noqa: E731
+    return descended(solver, p, state, value, gradient, kept)
 
 
 def transcription(f: Any, g: Any, x0: np.ndarray, L: float, steps: int) -> list[np.ndarray]:  # noqa: N803

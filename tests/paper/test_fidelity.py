@@ -6,12 +6,12 @@ from math import inf
 import numpy as np
 import pytest
 
-from tests.drive import merged, run_while, starts, trace
+from tests.drive import at_search, merged, run_while, starts, trace
 from tests.paper import algorithm1, algorithm2, algorithm4, algorithm5, algorithm6
 from tests.paper.ask import points, run
 from unsaddle import landscapes
 from unsaddle.core.kernel import Parameters, compose
-from unsaddle.core.phases import BEGIN, GO, START, UNCERTIFIED
+from unsaddle.core.phases import GO, START, UNCERTIFIED
 from unsaddle.descents.agd import NCE, NCE_MINUS, NCE_PLUS, NCE_REST, agd
 from unsaddle.descents.gd import gd
 from unsaddle.escapes.anc import anc
@@ -71,11 +71,10 @@ def search_only(part, settings, x, f):
     """The points and the last state of one search, up to the jump."""
     solver = compose(gd, part)
     p = Parameters(0.0, None, settings)
-    state = solver.start(ops, p, x.copy(), 0)._replace(phase=BEGIN)
+    state = at_search(solver, p, solver.start(ops, p, x.copy(), 0), np.array(f.gradient(x)))
     phases = {k: v for k, v in solver.phases.items() if k < JUMP_BEGIN}
-    begun = phases[BEGIN].update(ops, p, state, 0.0, np.array(f.gradient(x)))
     stop = settings.window
-    queries, states = trace(solver._replace(phases=phases), p, begun, f, limit=stop)
+    queries, states = trace(solver._replace(phases=phases), p, state, f, limit=stop)
     return queries, states[-1]
 
 
