@@ -73,7 +73,7 @@ def test_the_hard_case(slope: float) -> None:
 
 
 def krylov(h: np.ndarray, g: np.ndarray, k: int) -> krylov_space.Space:
-    space = krylov_space.begun(ops, krylov_space.room(ops, g, 1001), g)
+    space = krylov_space.begun(ops, krylov_space.blank(ops, g, 1001), g)
     for _ in range(k):
         space = krylov_space.extended(ops, space, h @ space.direction)
     return space
@@ -88,7 +88,7 @@ def test_on_the_whole_space_it_is_the_minimiser_of_all() -> None:
         space = krylov(h, g, 12)
         v = space.vectors[:12]
         assert_allclose(v @ h @ v.T, dense(space.hessian), atol=1e-10)
-        assert krylov_space.whole(ops, space)
+        assert krylov_space.complete(ops, space)
         y, lam, _ = cubic_model.minimise(ops, space.hessian, np.linalg.norm(g), RHO, g)
         step = v.T @ y[:12]
         assert_allclose(h @ step + lam * step, -g, atol=1e-8)

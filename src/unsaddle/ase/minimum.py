@@ -180,7 +180,7 @@ class Minimum(_Optimizer, Driven):
         return self.certified and super().gradient_converged(gradient)
 
     def converged(self, *given: Any, **words: Any) -> bool:
-        """Say so of what ASE is given, and without it of the forces where the atoms are."""
+        """Say so of the gradient that ASE passes, or else of the forces where the atoms are."""
         given = (
             given if given or words else (self.optimizable.get_gradient(),)
         )  # ASE 3.27 has no default

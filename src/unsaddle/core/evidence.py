@@ -129,7 +129,7 @@ def last_phase(ops: Ops, p: Parameters, s: State) -> Scalar:
 
 
 def phase_told(ops: Ops, s: State, coarse: Scalar) -> Scalar:
-    """Give the same where it is known whether gamma is coarser than was asked for."""
+    """Give the phase that tells the outcome, once it is known whether the claim is coarser."""
     short = (s.phase == PhaseName.CERTIFIED) & coarse
     stalled = s.stalled & among(s.phase, SHORT_OF_TOL)
     return ops.where(stalled, PhaseName.STALLED, ops.where(short, PhaseName.COARSER, s.phase))

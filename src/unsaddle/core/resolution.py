@@ -216,5 +216,5 @@ def rounding_of_gradient(
 
 
 def radius_of_products(ops: Ops, x: Vector, gradient: Vector) -> Scalar:
-    """r = max(1, |g|)/sqrt(unit), where l is not known: beside H d, |d| = r, |g| hardly counts."""
+    """r = max(1, |g|)/sqrt(unit), where l is not known: H d, |d| = r, is long beside g."""
     return ops.maximum(ops.norm(gradient), 1.0) / ops.sqrt(ops.roundoff(x))

@@ -29,7 +29,7 @@ from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, PROBE, START, TRIA
 from unsaddle.core.resolution import finest_radius, visible_change
 from unsaddle.descents.cubic_model import minimise
 from unsaddle.descents.gd import no_momentum, not_measured
-from unsaddle.descents.krylov_space import Space, begun, dimensions, extended, room, whole
+from unsaddle.descents.krylov_space import Space, begun, blank, complete, dimensions, extended
 
 CUBIC_SEARCH, CUBIC_MODEL = PhaseName.CUBIC_SEARCH, PhaseName.CUBIC_MODEL
 CUBIC_STEP, GIVE_UP = PhaseName.CUBIC_STEP, PhaseName.GIVE_UP
@@ -98,7 +98,7 @@ def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     m = s.descent
     bend = ops.scale(1 / m.radius, ops.axpy(-1.0, m.gradient, gradient))
     space = extended(ops, m.space, bend)
-    enough = whole(ops, space) | (space.steps >= dimensions(ops, p.descent, m.gradient))
+    enough = complete(ops, space) | (space.steps >= dimensions(ops, p.descent, m.gradient))
     onto = ops.where(enough, CUBIC_MODEL, CUBIC_SEARCH)
     return s._replace(descent=m._replace(space=space), phase=onto)
 
@@ -131,7 +131,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
 def memory(ops: Ops, x: Vector, settings: Settings | None) -> Memory:
     """Room for the space; as a form to be filled there are no settings."""
     vectors = ops.size(x) + 1 if settings is None else settings.vectors
-    return Memory(ops.times(0.0, x), ops.times(0.0, x), room(ops, x, vectors))
+    return Memory(ops.times(0.0, x), ops.times(0.0, x), blank(ops, x, vectors))
 
 
 BEGIN_MODEL = Phase(iterate, BOTH, begin)

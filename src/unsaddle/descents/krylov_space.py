@@ -27,7 +27,7 @@ class Space(NamedTuple):
         return Tridiagonal(self.diagonal, self.offdiagonal, self.steps)
 
 
-def room(ops: Ops, x: Vector, vectors: int) -> Space:
+def blank(ops: Ops, x: Vector, vectors: int) -> Space:
     """Room for so many vectors, or for the whole space."""
     places = min(ops.size(x) + 1, vectors)
     rows = ops.scalars(x, places), ops.scalars(x, places)
@@ -60,7 +60,7 @@ def extended(ops: Ops, space: Space, w: Vector) -> Space:
     )
 
 
-def whole(ops: Ops, space: Space) -> Scalar:
+def complete(ops: Ops, space: Space) -> Scalar:
     """Say whether there is no room for more, or H hardly leads out of the space."""
     last = ops.get_scalar(space.offdiagonal, space.steps - 1)
     floor = ops.sqrt(ops.roundoff(space.direction)) * ops.tridiagonal_bound(*space.hessian)

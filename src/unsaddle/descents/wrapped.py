@@ -76,12 +76,12 @@ def search_due(
 
 
 def loud(p: Parameters) -> Scalar:
-    """Give the norm above which a gradient belongs to another place than a small one."""
+    """Give the norm above which a gradient is loud: x has left the place where it was small."""
     return TUNING.loud * p.tolerance
 
 
 def waits(p: Parameters, s: State) -> Scalar:
-    """Say whether nothing but a gradient that is not loud can change the state."""
+    """Say whether a step whose gradient is loud would leave the state as it is."""
     d, goes_on = s.descent, (s.phase == GO) & (s.left == inf)
     return goes_on & d.armed & (d.steps == 0) & (p.descent.block == 0)
 

@@ -49,7 +49,7 @@ class Memory(NamedTuple):
     jump: Backtracking
 
     def largest_error(self, ops: Ops) -> Scalar:
-        """Of a curvature that was measured."""
+        """The largest error of a curvature that was measured."""
         return self.resolution.error
 
     def evidence(self, ops: Ops, x: Vector) -> Evidence:

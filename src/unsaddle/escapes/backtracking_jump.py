@@ -73,7 +73,7 @@ def aim(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> S
 
 
 def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Turn, halve, double or land; where s was s'/2 before, lambda s'^2/16 = lambda s^2/4 more."""
+    """Turn, halve, double or land; s' = 2 s has to gain lambda s'^2/16 = lambda s^2/4 more."""
     e, j = s.escape, s.escape.jump
     square = -e.curvature * j.reach * j.reach  # lambda s^2
     visible = visible_change(ops, s.x, j.value, j.value)
@@ -91,7 +91,7 @@ def attempt(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
 
 
 def without_jump(ops: Ops, e: Any) -> Scalar:
-    """The end where no jump pays: curvature was not sought, but met; or may have been noise."""
+    """The phase where no jump pays: the claim, if this was only a dip; else doubt, or failure."""
     failed = ops.where(e.probe.unpaired, DOUBT, JUMP_FAILED)
     return ops.where(e.found == inf, CERTIFIED, failed)
 

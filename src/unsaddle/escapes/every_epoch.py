@@ -18,11 +18,7 @@ SEARCH_ANEW = PhaseName.SEARCH_ANEW
 
 @cache  # phases that share an update share this one too: it is compiled once
 def going_on(update: Update) -> Update:
-    """Give an update that lets the descent go on where it would end or repeat a search on a slope.
-
-    Returns:
-        The update.
-    """
+    """Give an update that goes on descending where it would end or repeat a search on a slope."""
 
     def call(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         after = update(ops, p, s, value, gradient)

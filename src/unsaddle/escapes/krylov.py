@@ -67,7 +67,7 @@ class Memory(NamedTuple):
         return self.direction, 1.0
 
     def largest_error(self, ops: Ops) -> Scalar:
-        """Of a curvature that was measured."""
+        """The largest error of a curvature that was measured."""
         return ops.maximum(self.resolution.error, self.recurrence.off_tridiagonal)
 
     def evidence(self, ops: Ops, x: Vector) -> Evidence:

@@ -35,7 +35,7 @@ def stepping(search: Part) -> Part:
 
 
 def after_descent(search: Part) -> Part:
-    """Give the same where a descent has made the gradient small: it goes on after a step."""
+    """Give the search behind a descent that makes the gradient small: a step leads back to it."""
     return search._replace(phases={**search.phases, LANDED: PHASES[LANDED]})
 
 

@@ -92,7 +92,7 @@ def test_jump(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector
 
 
 def failed(ops: Ops, p: Parameters, s: State) -> Scalar:
-    """Search again, or end, with a direction that is bent by gamma/2 or more or without one."""
+    """Search again; else the jump has failed if e bends by gamma/2 or more, or there is no e."""
     bent = s.escape.resolution.shows(s.escape.curvature)
     end = ops.where(bent, JUMP_FAILED, PROVE)
     return ops.where(s.escape.probes < p.escape.probes, SEARCH_ANEW, end)

@@ -23,7 +23,7 @@ def search_again(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vec
 
 @cache  # phases that share an update share this one too: it is compiled once
 def going_on(update: Update, onto: int, found: int) -> Update:
-    """Give an update that goes on where it would end the run, or prove something, at a slope."""
+    """Give an update that goes on where |g| is above eps, and does not end the run or prove."""
 
     def call(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
         after = update(ops, p, s, value, gradient)
@@ -36,7 +36,7 @@ def going_on(update: Update, onto: int, found: int) -> Update:
 
 
 def unless_steep(search: Part, onto: int = GO, found: int = JUMP_BEGIN) -> Part:
-    """Give the search, with the phases to go on to at a slope, and with what was found."""
+    """Give the search; on a slope it goes on to ``onto``, with what it has found to ``found``."""
     wrapped = {
         code: phase._replace(update=going_on(phase.update, onto, found))
         for code, phase in search.phases.items()

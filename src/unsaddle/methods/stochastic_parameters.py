@@ -195,7 +195,7 @@ def _batch(q: Problem) -> int:
 
 
 def _log(q: Problem) -> float:
-    """Give log(1/p), by which a batch is larger whose mean is to be as near with probability p."""
+    """Give log(1/p): how much larger a batch is whose mean has to be near with probability p."""
     return max(1.0, log(1 / q.failure_probability))
 
 

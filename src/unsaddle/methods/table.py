@@ -74,7 +74,7 @@ class Method:
 
     @property
     def unproved(self) -> Solver:
-        """The same without a proof, where samples are the caller's: nobody knows how many."""
+        """The method without its proof, where the caller draws: nobody knows how many samples."""
         return compose(self.descent, self.escape)
 
     @property

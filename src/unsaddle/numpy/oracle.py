@@ -198,7 +198,7 @@ class Oracle:
         return self._seen(answer[0], point), self._as_gradient(answer[1])
 
     def _of_difference(self, x: Any) -> Any:
-        """Give a value for a difference, the best as long as there is none; complex as it comes."""
+        """Give a value for a difference; as long as no value is known, it may be the lowest."""
         self.values += 1
         answer = self.fun(x)
         if np.iscomplexobj(x):
