@@ -23,6 +23,7 @@ from unsaddle.core.phases import (
     PROBE,
     PROOF,
     PROVE,
+    REPORT,
     SAME,
     TRIAL,
     VALUE,
@@ -44,11 +45,11 @@ class Query(NamedTuple):
 
     point: Any  # where; the iterate itself if ``at_iterate``, so hand out a copy then
     needs: int  # VALUE, GRADIENT or BOTH, and TRIAL if it can do without
-    at_iterate: bool
-    phase: int  # which asks
-    searches: bool  # whether a search began since the last query
-    first: int  # number of the first sample wanted
-    size: int  # how many
+    at_iterate: bool = False
+    phase: int = REPORT  # which asks
+    searches: bool = False  # whether a search began since the last query
+    first: int = 0  # number of the first sample wanted
+    size: int = 1  # how many
     descends: bool = False  # whether the descent went on since the last query
     along: Any = None  # d, where H d at the point is wanted in place of a gradient
 

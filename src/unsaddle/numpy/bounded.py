@@ -201,7 +201,7 @@ class BoxRun(Run):
     def _descend(self, descend: Any) -> None:
         """Let L-BFGS-B move x, and find out which variables are free where it stops."""
         if self._searching:
-            self._notice(Query(self.state.x, BOTH, True, START, False, 0, 1))
+            self._notice(Query(self.state.x, BOTH, True, START))
         self.box.clip(self.state.x)
         self._arrive(self.state.x)
         self._leave_unclear_bounds()
@@ -236,7 +236,7 @@ class BoxRun(Run):
 
     def _queried(self, point: Vector, first: bool) -> Known:
         """Query the function for the descent; a trial without a value is as a wall."""
-        whole, query = self.whole, Query(point, BOTH | TRIAL * (not first), False, GO, False, 0, 1)
+        whole, query = self.whole, Query(point, BOTH | TRIAL * (not first), phase=GO)
         if whole is not None and np.array_equal(whole.x, self.box.clip(point)):
             return whole
         self.interruptible = True

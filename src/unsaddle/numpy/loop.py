@@ -236,7 +236,7 @@ class Run(Session[Vector]):
         if oracle.fun is None:
             return nan
         point = x.copy()
-        value, gradient = self.answer(point, Query(x, VALUE, False, REPORT, False, 0, 1))
+        value, gradient = self.answer(point, Query(x, VALUE))
         if value is None or not isfinite(value):
             raise NotFiniteError("the function is NaN or infinite where the run has ended")
         norm = nan if gradient is None else self.known.lend(gradient)
@@ -250,8 +250,7 @@ class Run(Session[Vector]):
         self.interruptible = True
         if self.interrupted:
             signal.raise_signal(signal.SIGINT)
-        query = Query(point, GRADIENT, False, REPORT, False, 0, 1, along=along)
-        _, gradient = self.answer(point, query)
+        _, gradient = self.answer(point, Query(point, GRADIENT, along=along))
         self.interruptible = False
         if gradient is None or not self.known.finite(gradient):
             raise NotFiniteError("the gradient is NaN or infinite where a claim is checked")

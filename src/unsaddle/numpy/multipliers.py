@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unsaddle.core.phases import CERTIFIED, REPORT, TRIAL, UNCERTIFIED, VALUE
+from unsaddle.core.phases import CERTIFIED, TRIAL, UNCERTIFIED, VALUE
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import Query
 from unsaddle.numpy.box import variables
@@ -78,8 +78,7 @@ def _doubt(run: Any, multipliers: Any, inward: Any) -> str:
 def _value(run: Any, inside: Any) -> float:
     """Give the value at a point when the run is over; infinite where there is none."""
     run.interruptible = True
-    query = Query(inside, VALUE | TRIAL, False, REPORT, False, 0, 1)
-    value, _ = run.oracle.answer(inside, query)
+    value, _ = run.oracle.answer(inside, Query(inside, VALUE | TRIAL))
     run.interruptible = False
     run.report(value, nan)
     return value

@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult
 from unsaddle.certificate import Certificate, certificate, ending, table
 from unsaddle.core.evidence import evidence, phase_told, read
 from unsaddle.core.outcome import ENDS, STATUS, EndError, Outcome
-from unsaddle.core.phases import CERTIFIED, GRADIENT, REPORT
+from unsaddle.core.phases import CERTIFIED, GRADIENT
 from unsaddle.core.records import leaves, new
 from unsaddle.core.resolution import visible_change
 from unsaddle.core.session import NotFiniteError, Query
@@ -171,8 +171,7 @@ def _settled(run: Run, cut: Outcome | None, start: Any) -> End:
 
 def _asked(run: Run, x: Vector) -> Vector | None:
     """Ask for the gradient at x when the run is over; None where it is not finite."""
-    query = Query(x, GRADIENT, False, REPORT, False, 0, 1)
-    gradient = run.oracle.answer(x.copy(), query)[1]
+    gradient = run.oracle.answer(x.copy(), Query(x, GRADIENT))[1]
     run.report(math.nan, math.nan if gradient is None else ops.norm(gradient))
     return gradient if gradient is not None and ops.finite(gradient) else None
 
