@@ -104,10 +104,10 @@ def remember(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector)
 
 def search(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Remember and step at once: without momentum y_k = u_k, and there is nothing to check."""
-    return step(ops, p, remember(ops, p, s, value, gradient), value, gradient)
+    return step(ops, p, remember(ops, p, s, value, gradient))
 
 
-def step(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+def step(ops: Ops, p: Parameters, s: State) -> State:
     """y_{k+1} = u_k - eta grad fh(u_k), u_{k+1} = y_{k+1} + zeta (y_{k+1} - y_k)."""
     e, zeta = s.escape, p.escape.search_momentum
     left = ops.dot(e.ahead, e.ahead) > p.escape.reach**2

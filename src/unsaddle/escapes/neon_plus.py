@@ -61,13 +61,18 @@ def check_convexity(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: 
     return s.searched(ops.where(found, JUMP_BEGIN, NEON_STEP), kept)
 
 
+def go_on(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """y_{k+1} = u_k - eta grad fh(u_k), u_{k+1} = y_{k+1} + zeta (y_{k+1} - y_k)."""
+    return step(ops, p, s)
+
+
 neon_plus = Part(
     {
         **PHASES_ALIKE,
         SEARCH: Phase(ahead, BOTH, query_ahead),
         CONVEXITY_TEST: Phase(trail, VALUE, test_convexity),
         CONVEXITY_CHECK: Phase(along_gap, GRADIENT, check_convexity),
-        NEON_STEP: Phase(iterate, NOTHING, step),
+        NEON_STEP: Phase(iterate, NOTHING, go_on),
     },
     Settings,
     memory,
