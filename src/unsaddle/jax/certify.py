@@ -94,13 +94,11 @@ def find_negative_curvature(
         failure_probability: Chance that "there is none" is wrong.
         seed: All randomness is a function of it; may be traced.
         max_gradients: The run stops before it takes more gradients than this; may be traced.
-        smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
-        hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
-        gradient_noise: Length of a gradient's error, where it is more than rounding; measured if
-            not given.
-        probe_radius: Distance over which gradients are differenced; chosen if not given.
-        hessp: Whether to take exact products with the Hessian, derivatives of grad by forward
-            mode, in place of differences.
+        smoothness: Bound on the Hessian's norm, see ``certify``.
+        hessian_lipschitz: Lipschitz constant of the Hessian, see ``certify``.
+        gradient_noise: Length of a gradient's error, see ``certify``.
+        probe_radius: Distance over which gradients are differenced, see ``certify``.
+        hessp: Whether to take exact products with the Hessian, see ``certify``.
 
     Returns:
         The verdict, with ``direction`` where negative curvature was found.
