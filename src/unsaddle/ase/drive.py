@@ -21,7 +21,7 @@ from unsaddle.core.evidence import evidence, last_phase, read
 from unsaddle.core.kernel import Parameters, Part, Phase, Solver, State, compose, go_to, iterate
 from unsaddle.core.outcome import ENDS, Outcome
 from unsaddle.core.phases import BEGIN, CERTIFIED, NOTHING, PROOF, TRIAL, PhaseName, phase_of
-from unsaddle.core.session import Query, Session, interrupts_held_back
+from unsaddle.core.session import InterruptsHeldBack, Query, Session
 from unsaddle.escapes.never import never
 from unsaddle.numpy.ops import Vector
 
@@ -83,7 +83,7 @@ class Drive(Session[Vector]):
 
     def next(self) -> Query | None:
         """Give the next query that takes a force call, however often it is asked for."""
-        with interrupts_held_back(self):
+        with InterruptsHeldBack(self):
             while (query := self._within_reach()) is not None:
                 if self.seen is None or not np.array_equal(query.point, self.seen.y):
                     break
@@ -96,7 +96,7 @@ class Drive(Session[Vector]):
 
     def answer(self, query: Query) -> None:
         """Compute forces and take them in; whatever is raised, the atoms are at the iterate."""
-        with interrupts_held_back(self):
+        with InterruptsHeldBack(self):
             try:
                 seen = self._computed(query.point.copy(), bool(query.needs & TRIAL))
                 self._take(query, seen)

@@ -7,8 +7,6 @@ objective nor a budget; whoever drives it does.
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf, isfinite, nan
 from typing import Any, Generic, NamedTuple
 
@@ -159,31 +157,39 @@ class Session(Generic[V]):
         return (drawn - size if phase.sample == SAME else drawn), size
 
 
-@contextmanager
-def interrupts_held_back(run: Any) -> Iterator[None]:
-    """Let a Ctrl-C through in the user's functions only: half an update in place is no state.
+class InterruptsHeldBack:
+    """Lets a Ctrl-C through in the user's functions only: half an update in place is no state.
 
     Those are where ``run.interruptible`` is set. One that comes elsewhere waits for the next query,
-    as ``run.interrupted`` says, or for the end. Python handles signals in its main thread.
+    as ``run.interrupted`` says, or for the end. Python handles signals in its main thread. It is a
+    class, as ``contextlib`` writes into an exception that passes, which not all exceptions allow.
     """
-    run.interruptible = run.interrupted = False
-    main = threading.current_thread() is threading.main_thread()
-    before: Any = signal.getsignal(signal.SIGINT) if main else None
-    if not callable(before):  # it is not Python's, or this is not its thread
-        yield
-        return
 
-    def handle(number: int, frame: Any) -> None:
-        run.interrupted = not run.interruptible
-        if run.interruptible:
-            before(number, frame)
+    def __init__(self, run: Any) -> None:
+        """Take the run, which is not interrupted yet."""
+        self.run = run
+        run.interruptible = run.interrupted = False
 
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        last = signal.signal(signal.SIGINT, before)
-        if last is not handle:  # the user's functions have set one of their own
+    def __enter__(self) -> None:
+        """Take the place of the handler that there is, if it is Python's and this its thread."""
+        main = threading.current_thread() is threading.main_thread()
+        handler: Any = signal.getsignal(signal.SIGINT) if main else None
+        self.handler = handler if callable(handler) else None
+        if self.handler is not None:
+            signal.signal(signal.SIGINT, self)
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Handle a Ctrl-C."""
+        self.run.interrupted = not self.run.interruptible
+        if self.run.interruptible and self.handler is not None:
+            self.handler(number, frame)
+
+    def __exit__(self, *error: object) -> None:
+        """Put the handler back that there was, and let through what came last."""
+        if self.handler is None:
+            return
+        last = signal.signal(signal.SIGINT, self.handler)
+        if last is not self:  # the user's functions have set one of their own
             signal.signal(signal.SIGINT, last)
-        if run.interrupted:
-            before(signal.SIGINT, None)
+        if self.run.interrupted:
+            self.handler(signal.SIGINT, None)

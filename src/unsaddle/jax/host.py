@@ -20,7 +20,7 @@ from unsaddle.core.kernel import Parameters, Solver
 from unsaddle.core.ops import Operations
 from unsaddle.core.outcome import Outcome
 from unsaddle.core.phases import GRADIENT, VALUE
-from unsaddle.core.session import NotFiniteError, Query, Session, interrupts_held_back
+from unsaddle.core.session import InterruptsHeldBack, NotFiniteError, Query, Session
 from unsaddle.jax import inputs
 from unsaddle.jax.inputs import Tree
 from unsaddle.jax.loop import unasked
@@ -180,7 +180,7 @@ class Run(Session[Vector]):
     def go(self) -> Outcome | None:
         """Run until a kernel ends it, which is None, or something else does, which is told."""
         try:
-            with interrupts_held_back(self):
+            with InterruptsHeldBack(self):
                 return self._answer_all()
         except NotFiniteError:
             return Outcome.NOT_FINITE

@@ -28,7 +28,7 @@ from unsaddle.core.phases import (
     phase_of,
 )
 from unsaddle.core.records import new
-from unsaddle.core.session import NotFiniteError, Query, Session, interrupts_held_back
+from unsaddle.core.session import InterruptsHeldBack, NotFiniteError, Query, Session
 from unsaddle.numpy import agreement, symmetry
 from unsaddle.numpy.ops import CachingOps, Vector
 from unsaddle.numpy.oracle import Oracle
@@ -115,7 +115,7 @@ class Run(Session[Vector]):
     def go(self) -> Outcome | None:
         """Run until a kernel ends it, which is None, or something else does, which is told."""
         try:
-            with interrupts_held_back(self):
+            with InterruptsHeldBack(self):
                 self._answer_all()
                 self._check_claim()
         except NotFiniteError as error:
