@@ -67,7 +67,7 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
 
 
 def credible(ops: Ops, p: Parameters, s: State, met: Scalar, over_r: Scalar) -> Scalar:
-    """The l of the descent, at most |H v_1| sqrt(2n/pi)/delta: noise may have doubled L for long."""
+    """The l of the descent, but at most |H v_1| sqrt(2n/pi)/delta: noise may have doubled it."""
     # as |H v_1| >= l |<u, v_1>|, a true l is above that with probability at most delta
     most = over_r * growth_needed(ops, s.x, s.episode, p.escape.failure_probability)
     return ops.where((over_r > 0) & (met > most), most, met)
