@@ -25,7 +25,9 @@ from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.descents import epoch
 from unsaddle.descents.epoch import TUNING, momentum, rounding, size
-from unsaddle.descents.progress import Progress, begun, progressed
+from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, may_be_noise, stepped
+from unsaddle.descents.noise_floor import measure as measure_noise
+from unsaddle.descents.progress import begun, progressed
 from unsaddle.descents.rho_bound import bound
 
 FIRST_SMOOTHNESS, NEW_EPOCH = PhaseName.FIRST_SMOOTHNESS, PhaseName.NEW_EPOCH
@@ -38,6 +40,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     norm, far = ops.norm(gradient), size(ops, s) / ops.roundoff(s.x)
     progress = begun(s.descent.progress, value, norm, far)
     fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
+    fresh = fresh._replace(floor=fresh.floor._replace(lowest=norm, since=0))
     known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)
     onward = ops.where(norm < inf, known, UNBOUNDED)
     return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onward))
@@ -66,23 +69,25 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     rises = taken & (value > d.value + noise) & (d.progress.rises > 0)
     after = epoch.moved(ops, d, value, gradient, path, taken)
     progress = progressed(ops, d.progress, after.value, ops.where(taken, norm, inf), noise)
-    after = after._replace(
-        progress=progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
-    )
+    progress = progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
+    steps = stepped(ops, d.floor, ops.where(taken, norm, inf), ops.where(taken, d.smoothness, 0.0))
+    back = ops.where(taken & ops.where(rises, False, True), EXTRAPOLATED, NEW_EPOCH)
+    after = after._replace(progress=progress, floor=steps._replace(back=back))
     x = ops.axpy(ops.where(taken, 1.0, 0.0), d.ahead, s.x)
-    phase = onward(ops, s, progress, length, norm, taken, rises)
+    phase = onward(ops, p, s, after, length, ops.where(taken, norm, inf))
     return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
 
 
 def onward(
-    ops: Ops, s: State, progress: Progress, length: Scalar, norm: Scalar, taken: Scalar,
-    rises: Scalar,
-) -> Scalar:  # fmt: skip
-    """Report, give up, end, or go on."""
+    ops: Ops, p: Parameters, s: State, after: epoch.Memory, length: Scalar, norm: Scalar
+) -> Scalar:
+    """Report, give up, end, see if it is noise, or go on; the norm of no step is infinite."""
+    taken, progress = norm < inf, after.progress
     arrived = taken & ((norm <= s.tolerance) | (s.left <= 1))
     short = length <= TUNING.shortest * ops.roundoff(s.x) * ops.norm(s.x)
-    goes_on = ops.where(rises, NEW_EPOCH, EXTRAPOLATED)
-    ahead = ops.where(taken, ops.where(length < progress.far, goes_on, UNBOUNDED), NEW_EPOCH)
+    noisy = may_be_noise(ops, p, s, after.floor, norm)
+    ahead = ops.where(noisy, NOISE_FLOOR, after.floor.back)
+    ahead = ops.where(taken & (length >= progress.far), UNBOUNDED, ahead)
     return ops.where(arrived, s.report, ops.where(short | progress.stuck, GIVE_UP, ahead))
 
 
@@ -126,6 +131,7 @@ parameter_free_agd = Part(
         GO: Phase(epoch.trial, BOTH | TRIAL, advance),
         EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),
         EPOCH_MEAN: Phase(epoch.mean, BOTH | TRIAL, judge),
+        NOISE_FLOOR: Phase(close_by, GRADIENT, measure_noise),
     },
     NoSettings,
     epoch.memory,
