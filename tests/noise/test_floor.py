@@ -6,12 +6,14 @@ import pytest
 import unsaddle
 from benchmarks.noise_floor import measured, table
 from benchmarks.noisy_families import FAMILIES, noisy
+from tests.untold import each_method
 
 
+@each_method
 @pytest.mark.parametrize("kind", ["hash", "random"])
 @pytest.mark.parametrize("family", ["wells", "morse", "rosenbrock"])
-def test_at_most_a_tenth_of_the_gradients_is_spent_against_the_floor(family, kind):
-    spent = measured(family, kind, 1e-6, seeds=[0, 1])
+def test_at_most_a_tenth_of_the_gradients_is_spent_against_the_floor(family, kind, method):
+    spent = measured(family, kind, 1e-6, [0, 1], method)
     assert spent.share <= 0.1
     assert spent.gradients > 0
 

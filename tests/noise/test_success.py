@@ -56,7 +56,7 @@ def test_the_same_gamma_is_a_success_where_it_can_be_shown(family: str, method: 
 
 
 @each_method
-@pytest.mark.parametrize("family", ["wells", "morse", "clustered"])
+@pytest.mark.parametrize("family", ["wells", "morse", "rosenbrock", "clustered"])
 @pytest.mark.parametrize("by_noise", [0.5, 1.0])
 def test_a_tol_at_the_noise_is_no_success_on_a_saddle(family: str, by_noise: float, method: str):
     """Noise makes L double for ever; taken for l, it made any gamma at all a weak claim."""

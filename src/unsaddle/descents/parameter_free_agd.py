@@ -16,6 +16,8 @@ Differences from the source:
    kink, L doubles for ever. One of length |x|/roundoff is an endless fall.
 5. An epoch also ends where f rises: on a quadratic, where M is zero, there would be one epoch only.
    At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
+6. Where |g| has not been halved for eight steps, those counted that were not taken, it is compared
+   with its noise (``noise_floor.py``): noise that hides the way down doubles L for ever.
 """
 
 from math import inf
