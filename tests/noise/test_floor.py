@@ -45,3 +45,21 @@ def test_noise_in_proportion_to_the_gradient_ends_no_descent():
         lambda x: float(x @ (stiffness * x)) / 2, np.ones(30), jac=grad, tol=1e-6
     )
     assert np.linalg.norm(stiffness * result.x) < 1e-5
+
+
+@each_method
+@pytest.mark.parametrize("family", ["wells", "morse", "quartic"])
+def test_what_noise_has_done_to_a_descent_is_forgotten_where_it_jumps(family, method):
+    """The noise is the same within 1e-12: none is seen close by, and the descent fails for long."""
+    stiffest = FAMILIES[family](20, 0.0).smoothness
+    land = FAMILIES[family](20, -0.02 * stiffest)
+    s = 1e-7 * stiffest * land.length
+    noise = noisy(lambda x: np.zeros_like(x), s, "hash", 0)
+
+    def grad(x):
+        return land.grad(x) + noise(np.round(x / land.length, 12) + 0.0)
+
+    words = {"method": method, "max_gradients": 5000}
+    result = unsaddle.minimize(land.fun, land.x, jac=grad, tol=s / 2, **words)
+    assert land.fun(result.x) < land.fun(land.x)
+    assert np.linalg.norm(land.grad(result.x)) < 10 * s

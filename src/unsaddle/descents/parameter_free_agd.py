@@ -17,12 +17,13 @@ Differences from the source:
 5. An epoch also ends where f rises: on a quadratic, where M is zero, there would be one epoch only.
    At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
 6. Where |g| has not been halved for eight steps, those counted that were not taken, it is compared
-   with its noise (``noise_floor.py``): noise that hides the way down doubles L for ever.
+   with its noise (``noise_floor.py``): noise that hides the way down doubles L for ever. Where the
+   descent gives up, its L is forgotten: a jump from there would land where no step moves x.
 """
 
 from math import inf
 
-from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, iterate
+from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, give_up, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.descents import epoch
@@ -125,6 +126,12 @@ def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s._replace(x=ops.switch(good, s.descent.mean, s.x), phase=phase)
 
 
+def forget(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Report from x, and forget L: what failed has doubled it beyond anything that was met."""
+    after = give_up(ops, p, s, value, gradient)
+    return after._replace(descent=s.descent._replace(smoothness=0.0))
+
+
 parameter_free_agd = Part(
     {
         START: Phase(iterate, BOTH, start),
@@ -134,6 +141,7 @@ parameter_free_agd = Part(
         EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),
         EPOCH_MEAN: Phase(epoch.mean, BOTH | TRIAL, judge),
         NOISE_FLOOR: Phase(close_by, GRADIENT, measure_noise),
+        GIVE_UP: Phase(iterate, GRADIENT, forget),
     },
     NoSettings,
     epoch.memory,
