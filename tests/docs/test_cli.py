@@ -12,6 +12,7 @@ from tests.docs.cli_demo import DEMO, START, run, words
 from unsaddle import METHODS, Outcome
 from unsaddle.cli import main
 from unsaddle.cli.inputs import function
+from unsaddle.cli.report import written
 from unsaddle.landscapes import LANDSCAPES
 from unsaddle.methods.table import STOCHASTIC
 
@@ -318,3 +319,8 @@ def test_a_path_is_a_path_whatever_it_is_called(capsys, demo: Path, name):
 def test_ctrl_c_while_the_users_file_loads_is_quiet(capsys, demo: Path):
     (demo / "slow.py").write_text("raise KeyboardInterrupt")
     assert run(capsys, "minimize", "slow.py:f", "--x0", "1,0") == (130, "", "")
+
+
+def test_what_would_show_more_is_named_as_flags() -> None:
+    shown = written({"sentence": Outcome.COARSER.value}, as_json=False)
+    assert "see also --gradient-noise and --probe-radius." in " ".join(shown.split())

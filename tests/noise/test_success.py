@@ -55,6 +55,22 @@ def test_the_same_gamma_is_a_success_where_it_can_be_shown(family: str, method: 
     assert {result.certificate.curvature_tol for result in clean} == {gamma}
 
 
+@each_method
+@pytest.mark.parametrize("family", ["wells", "morse", "rosenbrock", "clustered"])
+@pytest.mark.parametrize("by_noise", [0.5, 1.0])
+def test_a_tol_at_the_noise_is_no_success_on_a_saddle(family: str, by_noise: float, method: str):
+    """Noise makes L double for ever; taken for l, it made any gamma at all a weak claim."""
+    stiffest = FAMILIES[family](N, 0.0).smoothness
+    land = FAMILIES[family](N, -0.02 * stiffest)
+    s = 1e-7 * stiffest * land.length
+    for seed in range(SEEDS):
+        grad = noisy(land.grad, s, "random", seed)
+        words = {"method": method, "seed": seed, "max_gradients": 5000}
+        result = minimize(land.fun, land.x, jac=grad, tol=by_noise * s, **words)
+        assert land.fun(result.x) < land.fun(land.x), (seed, result.message)
+        assert result.certificate.curvature_tol < stiffest
+
+
 def test_a_gamma_of_its_own_choice_is_a_success_below_a_tenth_of_l() -> None:
     """Noise of 1e-6 leaves .004 l or so; noise of 1e-3 leaves more than the tenth."""
     little = [run("quartic", 1e-6, None, seed) for seed in range(SEEDS)]

@@ -25,6 +25,7 @@ SPOKEN = {  # what the library says -> what to say here
 IN_PROSE = (
     *("tol", "curvature_tol", "max_gradients", "max_seconds"),
     *("smoothness", "hessian_lipschitz"),
+    *("gradient_noise", "probe_radius", "certificate_budget"),
 )
 
 
@@ -42,8 +43,8 @@ def as_flags(message: str, names: Iterable[str]) -> str:
 
 def flagged(text: str, names: Iterable[str]) -> str:
     """Write names of arguments as flags, but for words in quotes, which are the user's."""
-    found = rf"(?<![\w'-])(?<!this )({'|'.join(names)})(?!\w)(=?)"
-    return re.sub(found, lambda it: f"--{flag(it[1])}{' ' * len(it[2])}", text)
+    found = rf"(?<![\w'-])(?<!this )({'|'.join(names)})(?!\w)(=?)(?=([\s.,;)]?))"
+    return re.sub(found, lambda it: f"--{flag(it[1])}{' ' if it[2] and not it[3] else ''}", text)
 
 
 def written(fields: dict[str, Any], as_json: bool) -> str:

@@ -41,7 +41,8 @@ class Outcome(Enum, metaclass=_Renamed):
     COARSER = (
         "The gradient is within tol, but the curvature is certified only for a larger "
         "curvature_tol than was asked for: errors of the gradient hide less, or certificate_budget "
-        "was spent. More accurate gradients help; see also gradient_noise= and probe_radius=."
+        "was spent. More accurate gradients help, and products with the Hessian (hessp); see also "
+        "gradient_noise= and probe_radius=."
     )
     UNCERTIFIED = (
         "The method's own termination test passed, but no certificate was reached: "

@@ -32,7 +32,7 @@ class PhaseName(IntEnum):
     OTHER_BATCH = 15
     ASK_ONCE = 16
     ASK_TWICE = 17
-    NOISE_FLOOR = 18  # lbfgs: is the gradient more than its noise?
+    NOISE_FLOOR = 18  # lbfgs, parameter-free agd: is the gradient more than its noise?
     ALMOST_CONVEX = 19  # almost convex agd
     TAKE_STEP = 20  # lbfgs: the trial is taken
     NARROW = 21  # lbfgs: it is not

@@ -139,10 +139,14 @@ def resolve(
     off = ops.where(products, TUNING.rounding * ops.roundoff(x) * size, off)
     error = ops.where(products, 0.0, bending) + 2 * off / (sides * radius)
     asked, least = curvature_tol, visible_curvature(error) + ops.tiny(x)
-    share = failure_probability * 6 / (pi * episode) ** 2
-    needed = ops.sqrt(2 * ops.size(x) / pi) / share
+    needed = growth_needed(ops, x, episode, failure_probability)
     first = Resolution(radius, error, 0.0, 0.0, needed, asked, smoothness, off, sides)
     return first.claiming(ops, ops.maximum(asked, least))
+
+
+def growth_needed(ops: Ops, x: Vector, episode: Scalar, failure_probability: Scalar) -> Scalar:
+    """The growth that certifies: sqrt(2n/pi)/delta_j, where delta_j = 6 delta/(pi j)^2."""
+    return ops.sqrt(2 * ops.size(x) / pi) / (failure_probability * 6 / (pi * episode) ** 2)
 
 
 def finest_resolution(

@@ -10,6 +10,7 @@ from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import GO
 from unsaddle.core.resolution import visible_change
+from unsaddle.descents.noise_floor import Floor
 from unsaddle.descents.progress import Progress
 
 
@@ -48,6 +49,12 @@ class Memory(NamedTuple):
     known: Scalar = 0.0  # rho, from the epochs before
     epoch: Epoch = Epoch()
     progress: Progress = Progress()
+    floor: Floor = Floor()
+
+    @property
+    def direction(self) -> Vector:
+        """Along which the noise of the gradient is measured."""
+        return self.gradient
 
     def kinetic_energy(self, ops: Ops, p: Parameters) -> Scalar:
         """L |v|^2/2."""

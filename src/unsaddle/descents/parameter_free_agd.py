@@ -16,16 +16,21 @@ Differences from the source:
    kink, L doubles for ever. One of length |x|/roundoff is an endless fall.
 5. An epoch also ends where f rises: on a quadratic, where M is zero, there would be one epoch only.
    At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
+6. Where |g| has not been halved for eight steps, those counted that were not taken, it is compared
+   with its noise (``noise_floor.py``): noise that hides the way down doubles L for ever. Where the
+   descent gives up, its L is forgotten: a jump from there would land where no step moves x.
 """
 
 from math import inf
 
-from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, iterate
+from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, give_up, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.descents import epoch
 from unsaddle.descents.epoch import TUNING, momentum, rounding, size
-from unsaddle.descents.progress import Progress, begun, progressed
+from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, may_be_noise, stepped
+from unsaddle.descents.noise_floor import measure as measure_noise
+from unsaddle.descents.progress import begun, progressed
 from unsaddle.descents.rho_bound import bound
 
 FIRST_SMOOTHNESS, NEW_EPOCH = PhaseName.FIRST_SMOOTHNESS, PhaseName.NEW_EPOCH
@@ -38,6 +43,7 @@ def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     norm, far = ops.norm(gradient), size(ops, s) / ops.roundoff(s.x)
     progress = begun(s.descent.progress, value, norm, far)
     fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
+    fresh = fresh._replace(floor=fresh.floor._replace(lowest=norm, since=0))
     known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)
     onto = ops.where(norm < inf, known, UNBOUNDED)
     return s._replace(descent=fresh, phase=ops.where(norm <= s.tolerance, s.report, onto))
@@ -66,23 +72,25 @@ def advance(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) 
     rises = taken & (value > d.value + noise) & (d.progress.rises > 0)
     after = epoch.moved(ops, d, value, gradient, path, taken)
     progress = progressed(ops, d.progress, after.value, ops.where(taken, norm, inf), noise)
-    after = after._replace(
-        progress=progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
-    )
+    progress = progress._replace(rises=progress.rises - ops.where(rises, 1, 0))
+    steps = stepped(ops, d.floor, ops.where(taken, norm, inf), ops.where(taken, d.smoothness, 0.0))
+    back = ops.where(taken & ops.where(rises, False, True), EXTRAPOLATED, NEW_EPOCH)
+    after = after._replace(progress=progress, floor=steps._replace(back=back))
     x = ops.axpy(ops.where(taken, 1.0, 0.0), d.ahead, s.x)
-    phase = next_phase(ops, s, progress, length, norm, taken, rises)
+    phase = next_phase(ops, p, s, after, length, ops.where(taken, norm, inf))
     return s.descended(phase, x, ops.where(taken, s.left - 1, s.left), after)
 
 
 def next_phase(
-    ops: Ops, s: State, progress: Progress, length: Scalar, norm: Scalar, taken: Scalar,
-    rises: Scalar,
-) -> Scalar:  # fmt: skip
-    """Report, give up, end, or go on."""
+    ops: Ops, p: Parameters, s: State, after: epoch.Memory, length: Scalar, norm: Scalar
+) -> Scalar:
+    """Report, give up, end, see if it is noise, or go on; the norm of no step is infinite."""
+    taken, progress = norm < inf, after.progress
     arrived = taken & ((norm <= s.tolerance) | (s.left <= 1))
     short = length <= TUNING.shortest * ops.roundoff(s.x) * ops.norm(s.x)
-    goes_on = ops.where(rises, NEW_EPOCH, EXTRAPOLATED)
-    ahead = ops.where(taken, ops.where(length < progress.far, goes_on, UNBOUNDED), NEW_EPOCH)
+    noisy = may_be_noise(ops, p, s, after.floor, norm)
+    ahead = ops.where(noisy, NOISE_FLOOR, after.floor.back)
+    ahead = ops.where(taken & (length >= progress.far), UNBOUNDED, ahead)
     return ops.where(arrived, s.report, ops.where(short | progress.stuck, GIVE_UP, ahead))
 
 
@@ -118,6 +126,12 @@ def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     return s._replace(x=ops.switch(good, s.descent.mean, s.x), phase=phase)
 
 
+def forget(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
+    """Report from x, and forget L: what failed has doubled it beyond anything that was met."""
+    after = give_up(ops, p, s, value, gradient)
+    return after._replace(descent=s.descent._replace(smoothness=0.0))
+
+
 parameter_free_agd = Part(
     {
         START: Phase(iterate, BOTH, start),
@@ -126,6 +140,8 @@ parameter_free_agd = Part(
         GO: Phase(epoch.trial, BOTH | TRIAL, advance),
         EXTRAPOLATED: Phase(epoch.forward, BOTH | TRIAL, learn),
         EPOCH_MEAN: Phase(epoch.mean, BOTH | TRIAL, judge),
+        NOISE_FLOOR: Phase(close_by, GRADIENT, measure_noise),
+        GIVE_UP: Phase(iterate, GRADIENT, forget),
     },
     NoSettings,
     epoch.memory,

@@ -4,7 +4,13 @@ from typing import Any, NamedTuple
 
 from unsaddle.core.kernel import Parameters, State
 from unsaddle.core.ops import Ops, Scalar, Vector
-from unsaddle.core.resolution import Resolution, resolve, vacuous, visible_curvature
+from unsaddle.core.resolution import (
+    Resolution,
+    growth_needed,
+    resolve,
+    vacuous,
+    visible_curvature,
+)
 
 
 class Tuning(NamedTuple):
@@ -47,7 +53,7 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     e, c, r = s.escape, p.escape, s.escape.resolution.radius
     over_r, over_half, change = compared(ops, p, s, gradient)
     met, changing = s.descent.constants_met()
-    rho = ops.maximum(c.hessian_lipschitz, change)
+    rho, met = ops.maximum(c.hessian_lipschitz, change), credible(ops, p, s, met, over_r)
     asked = target(ops, p, over_r, rho, changing)
     least = ops.where(over_r == 0, 2 * p.tolerance / r, e.probe.error_floor)
     resolution = resolve(
@@ -58,6 +64,13 @@ def discern(ops: Ops, p: Parameters, s: State, gradient: Vector) -> View:
     )  # fmt: skip
     bending = ops.where(p.products, 0.0, rho * r / 2)
     return View(resolution._replace(asked=asked), over_r, over_half, bending, change)
+
+
+def credible(ops: Ops, p: Parameters, s: State, met: Scalar, over_r: Scalar) -> Scalar:
+    """The l of the descent, but at most |H v_1| sqrt(2n/pi)/delta: noise may have doubled it."""
+    # as |H v_1| >= l |<u, v_1>|, a true l is above that with probability at most delta
+    most = over_r * growth_needed(ops, s.x, s.episode, p.escape.failure_probability)
+    return ops.where((over_r > 0) & (met > most), most, met)
 
 
 def compared(ops: Ops, p: Parameters, s: State, gradient: Vector) -> tuple[Scalar, Scalar, Scalar]:

@@ -30,7 +30,7 @@ from unsaddle.torch.session import ParameterSession
 from unsaddle.torch.shards import must_agree
 
 
-@knowing({"tol": SEARCHED["tol"], "method": SEARCHED["method"], "max_seconds": CLOCKS})
+@knowing({word: SEARCHED[word] for word in ("noise", "tol", "method")} | {"max_seconds": CLOCKS})
 @torch.no_grad()
 def certify(
     closure: Closure,

@@ -78,6 +78,8 @@ class Escape(SessionOptimizer):
         failure_probability: float = 1e-3,  # delta
         smoothness: float | None = None,  # l
         hessian_lipschitz: float | None = None,  # rho
+        gradient_noise: float | None = None,
+        probe_radius: float | None = None,
         reset: bool = True,
         seed: int = 0,
         group: Any = None,
@@ -93,6 +95,9 @@ class Escape(SessionOptimizer):
             failure_probability: Chance of a false certificate over the whole run.
             smoothness: Bound on the Hessian's norm, if it is known; measured in any case.
             hessian_lipschitz: Lipschitz constant of the Hessian, likewise.
+            gradient_noise: Length of a gradient's error, where it is more than rounding; measured
+                if not given. Of the gradient of one minibatch: how minibatches differ is no error.
+            probe_radius: Distance over which gradients are differenced; chosen if not given.
             reset: Whether a jump resets the inner optimiser's state.
             seed: All randomness is a function of it.
             group: The process group whose ranks train together, each with its own data; all
@@ -114,7 +119,9 @@ class Escape(SessionOptimizer):
             )
         claim = {"curvature_tol": curvature_tol, "failure_probability": failure_probability}
         known = {"smoothness": smoothness, "hessian_lipschitz": hessian_lipschitz}
-        parameters = around(whole("patience", patience, least=1), tol, **claim, **known)
+        differences = {"gradient_noise": gradient_noise, "probe_radius": probe_radius}
+        patience = whole("patience", patience, least=1)
+        parameters = around(patience, tol, **claim, **known, **differences)
         self.inner, self.reset = inner, yes_or_no("reset", reset)
         closure = inspect.signature(type(inner).step).parameters.get("closure")
         self._asks = closure is not None and closure.default is inspect.Parameter.empty
