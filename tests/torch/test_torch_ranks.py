@@ -8,6 +8,7 @@ if not torch.distributed.is_available():
 
 from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
+from unsaddle.torch.ranks import fingerprint  # noqa: E402
 
 SHARED = "replicated,experts,own_runs:2"
 DIFFERENCES = {  # at most, between ranks and one process, where rounding over a short step decides
@@ -98,3 +99,24 @@ def test_a_group_of_its_own_trains_for_itself(found):
     assert one["outcome"] == other["outcome"] == "CERTIFIED"
     assert one["gamma"] != other["gamma"]  # their data differs
     assert "group must be a process group that this rank is in" in one["error"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_gradients_that_differ_in_a_number_or_in_its_place_have_other_fingerprints(dtype):
+    """Also in a small tensor beside a large one, whose rounding would hide the change."""
+    draw = torch.Generator().manual_seed(0)
+    shapes, sizes = [(100, 100), (7,), (64, 64), (0, 3), (64, 64), (5000,)], [1, 1e-6, 1, 1, 1, 1e6]
+    whole = [
+        (size * torch.randn(shape, generator=draw)).to(dtype)
+        for shape, size in zip(shapes, sizes, strict=True)
+    ]
+    same = fingerprint(whole)
+    assert fingerprint([u.clone() for u in whole]) == same
+    for i, u in enumerate(whole):
+        for place in (0, u.numel() - 1) if u.numel() else ():
+            other = [v.clone() for v in whole]
+            other[i].view(-1)[place] *= 1.25
+            assert fingerprint(other) != same
+    assert fingerprint([whole[k] for k in (0, 1, 4, 3, 2, 5)]) != same
+    assert fingerprint([u.flip(0) for u in whole]) != same
+    assert fingerprint([]) == fingerprint([torch.zeros(0)]) == 0

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from math import cos, nan
+from math import nan
 from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NamedTuple
@@ -25,8 +25,7 @@ from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from unsaddle.methods.checks import listed, shown, unlike
 from unsaddle.torch.inputs import gradient_of
-from unsaddle.torch.ops import TUNING as OPS_TUNING
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.ops import Vector, torch
 
 ROW = 5  # numbers that a query adds up: the loss, and two of each mark
 LOST = re.compile(r"closed by peer|reset by peer|broken pipe|timed? ?out|socket|connect", re.I)
@@ -287,20 +286,25 @@ def checksum(x: Vector) -> str:
 
 def fingerprint(x: Vector) -> float:
     """Sum of all numbers with random weights: the same on two ranks only if the numbers are."""
-    parts = [u.detach() for u in x]
-    if len(parts) > 1 and ops.size(parts) <= OPS_TUNING.joined:
-        parts = [_flatten_dense_tensors(parts)]
-    return sum(cos(k) * _weighted(u) for k, u in enumerate(parts))
+    return _weighted([u.detach().reshape(-1) for u in x])
 
 
-def _weighted(u: torch.Tensor) -> float:
-    flat, block = u.reshape(-1), TUNING.block
-    flat = flat.float() if flat.dtype.itemsize < 4 else flat
-    weights = _weights(flat.dtype, flat.device)
-    whole = flat.numel() // block * block
-    sums = flat[:whole].view(-1, block) @ weights
-    rest = torch.dot(flat[whole:], weights[: flat.numel() - whole])
-    return float(rest) + (cos(0.5) * _weighted(sums) if whole else 0.0)
+def _weighted(parts: Vector) -> float:
+    """Add blocks of numbers up, each with weights, and then likewise the row of their sums."""
+    block, row = TUNING.block, []
+    for part in parts:
+        flat = part.float() if part.dtype.itemsize < 4 else part
+        whole = flat.numel() // block * block
+        if whole:
+            row.append(flat[:whole].view(-1, block) @ _weights(flat.dtype, flat.device))
+        if whole < flat.numel():
+            row.append(flat[whole:])
+    if not row:
+        return 0.0
+    sums = torch.cat(row).double()  # as small ones may stand beside large ones
+    if sums.numel() > block:
+        return _weighted([sums])
+    return float(torch.dot(sums, _weights(sums.dtype, sums.device)[: sums.numel()]))
 
 
 @cache
