@@ -177,6 +177,14 @@ def test_ranks_that_may_be_waiting_are_not_said_to_have_ended():
     assert said == "one or more of the ranks 1, 2 no longer answer, others wait for them"
 
 
+def test_ranks_that_all_wait_in_their_closures_are_told_what_to_look_for():
+    """Under DDP a rank whose closure waits for nobody keeps the others in their ``backward``."""
+    word = ranks.Word("in its closure", "", heard=True, caught=0)
+    said = ranks._heard({0: word, 1: word}, [])
+    assert said.startswith("every rank waited in its closure, and the group's time-out was over")
+    assert "let the closures of all ranks make the same calls of torch.distributed, or" in said
+
+
 @pytest.mark.slow
 def test_another_budget_of_a_search_is_named(found):
     for each in found[SHARED]:

@@ -266,13 +266,14 @@ def _heard(told: dict[int, Word], silent: list[int]) -> str:
         word.place: [r for r, it in told.items() if it.place == word.place]
         for word in told.values()
     }
+    alike = "let the closures of all ranks make the same calls of torch.distributed"
     if len(places) < 2:
-        return "a rank took longer than the group's time-out"
+        return (
+            f"every rank waited {next(iter(places))}, and the group's time-out was over: {alike}, "
+            "or raise the time-out where one of them only takes longer"
+        )
     waits = "; ".join(f"rank {listed(ranks)} {place}" for place, ranks in places.items())
-    return (
-        f"ranks wait for each other, {waits}: let the closures of all ranks make the same calls of "
-        "torch.distributed, and call step equally often"
-    )
+    return f"ranks wait for each other, {waits}: {alike}, and call step equally often"
 
 
 class LostRankError(RuntimeError):
