@@ -196,14 +196,17 @@ class Ranks:
             told = _told(store, ranks)
             old = {rank for rank, it in told.items() if it.error and it.caught < Ranks.caught}
             unsure = [rank for rank in ranks if rank not in told or rank in old]
-            known = any(it.error or it.heard for rank, it in told.items() if rank not in old)
+            fresh = [it for rank, it in told.items() if rank not in old]
+            broken = any(it.error for it in fresh)  # then who is silent is late, not gone
+            known = broken or any(it.heard for it in fresh)
             waits = (0.0, grace)[len(unsure)] if len(unsure) < 2 else TUNING.patience
             if known or monotonic() - begin >= waits:
                 break
             sleep(TUNING.pause)
         _tell(store, rank, word._replace(heard=True))
         end = monotonic() + TUNING.linger
-        while rank == HOST and not _all_heard(store, ranks) and monotonic() < end:
+        late_too = broken and not own  # others see that this one has failed only once it has ended
+        while rank == HOST and not _all_heard(store, ranks, late_too) and monotonic() < end:
             sleep(TUNING.pause)
         return _heard(told, [rank for rank in ranks if rank not in told])
 
@@ -244,8 +247,10 @@ def _told(store: Any, ranks: list[int]) -> dict[int, Word]:
     return {rank: Word(*json.loads(text)) for rank, text in there.items() if text}
 
 
-def _all_heard(store: Any, ranks: list[int]) -> bool:
-    return all(word.heard for word in _told(store, ranks).values())
+def _all_heard(store: Any, ranks: list[int], late_too: bool) -> bool:
+    """Say whether all that have told anything have heard, and if ``late_too`` all ranks."""
+    told = _told(store, ranks)
+    return all(word.heard for word in told.values()) and (len(told) == len(ranks) or not late_too)
 
 
 def _store() -> Any:
