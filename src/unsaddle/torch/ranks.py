@@ -59,11 +59,11 @@ class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
     bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
-    patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
-    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself,
-    share: float = 0.5  # of the time that this one has waited, (0, 1]: but no longer than that
-    word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
-    answer: float = 10.0  # seconds, above 1: for so long the store may take, whose host may hang
+    patience: float = 60.0  # seconds, above 1: the wait for word of several ranks that are silent
+    word: float = 5.0  # seconds, above 0: the least wait for word of one, which may be ending now
+    grace: float = 30.0  # seconds, above 0: the most, after a time-out: it may come to its own,
+    share: float = 0.5  # (0, 1]: but not more than this of the time that was waited already
+    answer: float = 10.0  # seconds, above 1: the wait for the store, whose host may hang
     linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
     block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
@@ -158,7 +158,7 @@ class Ranks:
 
     @contextmanager
     def watched(self, place: str = "in its closure") -> Iterator[None]:
-        """Tell other ranks of an error here, and name the rank where an answer stays away."""
+        """Tell the others of an error in this block, and say who it is that does not answer."""
         if Ranks.told:
             self._take_back()
         begin = monotonic()
@@ -186,7 +186,17 @@ class Ranks:
             _store().set(f"{KEY}/{torch.distributed.get_rank()}", "")  # who reads it may not wait
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
-        """Tell the others where this rank is, and what went wrong; hear the same of them."""
+        """Tell the others where this rank is and what went wrong, and hear the same of them.
+
+        Args:
+            own: What went wrong here, if anything did.
+            place: Where this rank is.
+            grace: Seconds to wait for a single rank that is silent; several are waited for longer,
+                and none once a rank has told of an error, or that it knows of the others.
+
+        Returns:
+            What became of the ranks.
+        """
         Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
         rank = torch.distributed.get_rank()
@@ -319,7 +329,7 @@ def _weights(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
 
 
 def mark(data: bytes) -> int:
-    """Give a few bits that differ where data does."""
+    """Give a few bits, which are hardly ever the same where data differs."""
     return crc32(data) >> (32 - TUNING.bits)
 
 
