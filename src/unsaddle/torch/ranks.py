@@ -14,17 +14,16 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from math import nan
 from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NamedTuple
-from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from unsaddle.methods.checks import listed, shown, unlike
 from unsaddle.torch.inputs import gradient_of
+from unsaddle.torch.marks import fingerprint, mark
 from unsaddle.torch.ops import Vector, torch
 
 ROW = 5  # numbers that a query adds up: the loss, and two of each mark
@@ -58,7 +57,6 @@ HINTS = {  # of what must be the same on every rank
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
     patience: float = 60.0  # seconds, above 1: the wait for word of several ranks that are silent
     word: float = 5.0  # seconds, above 0: the least wait for word of one, which may be ending now
     grace: float = 30.0  # seconds, above 0: the most, after a time-out: it may come to its own,
@@ -66,7 +64,6 @@ class Tuning(NamedTuple):
     answer: float = 10.0  # seconds, above 1: the wait for the store, whose host may hang
     linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
-    block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
 
 TUNING = Tuning()
@@ -96,8 +93,13 @@ class Ranks:
         return sorted(every.get_process_group_ranks(self.group or every.group.WORLD))
 
     def together(
-        self, loss: float | None, params: Vector, device: Any, same: Mapping[str, Any]
-    ) -> float | None:
+        self,
+        loss: float | None,
+        params: Vector,
+        device: Any,
+        same: Mapping[str, Any],
+        meanwhile: Callable[[], float | None] = lambda: None,
+    ) -> tuple[float | None, float | None]:
         """Answer a query as one.
 
         Args:
@@ -105,9 +107,10 @@ class Ranks:
             params: Those whose gradients are averaged unless they are the same.
             device: Where the parameters are.
             same: What must be the same on every rank, by name.
+            meanwhile: Gives a number that is made of the gradients, while the ranks add up.
 
         Returns:
-            The mean of the losses.
+            The mean of the losses, and that number, or None if the gradients had to be averaged.
 
         Raises:
             ValueError: If what must be the same is not, on every rank.
@@ -117,7 +120,10 @@ class Ranks:
         marks = [mark(struct.pack("d", seen)), mark(repr(same).encode())]
         mine = [0.0 if loss is None else loss, *(float(m**k) for m in marks for k in (1, 2))]
         row = torch.tensor(mine, dtype=torch.float64, device=device)
-        self.add_up(row, f"at query {same['query']}")
+        with self.watched(f"at query {same['query']}"):
+            sent = torch.distributed.all_reduce(row, group=self.group, async_op=True)
+            found = None if self.averages else meanwhile()
+            sent.wait()
         total, *sums = row.tolist()
         pairs = zip(sums[::2], sums[1::2], strict=True)  # equal if and only if all marks are
         alike = [self.count * int(squares) == int(plain) ** 2 for plain, squares in pairs]
@@ -125,11 +131,12 @@ class Ranks:
             raise ValueError(self._difference(same))
         if self.averages or not alike[0]:
             self._average(gradient)
-        return None if loss is None else total / self.count
+            found = None
+        return None if loss is None else total / self.count, found
 
-    def add_up(self, row: torch.Tensor, place: str = "at a sum") -> None:
+    def add_up(self, row: torch.Tensor) -> None:
         """Add a tensor up over the ranks, in place."""
-        with self.watched(place):
+        with self.watched("at a sum"):
             torch.distributed.all_reduce(row, group=self.group)
 
     def _average(self, gradient: Vector) -> None:
@@ -293,44 +300,6 @@ def _heard(told: dict[int, Word], silent: list[int]) -> str:
 
 class LostRankError(RuntimeError):
     """A rank no longer answers."""
-
-
-def checksum(x: Vector) -> str:
-    """Give a fingerprint in words."""
-    return f"checksum {fingerprint(x):.17g}"
-
-
-def fingerprint(x: Vector) -> float:
-    """Sum of all numbers with random weights: the same on two ranks only if the numbers are."""
-    return _weighted([u.detach().reshape(-1) for u in x])
-
-
-def _weighted(parts: Vector) -> float:
-    """Add blocks of numbers up, each with weights, and then likewise the row of their sums."""
-    block, row = TUNING.block, []
-    for part in parts:
-        flat = part.float() if part.dtype.itemsize < 4 else part
-        whole = flat.numel() // block * block
-        if whole:
-            row.append(flat[:whole].view(-1, block) @ _weights(flat.dtype, flat.device))
-        if whole < flat.numel():
-            row.append(flat[whole:])
-    if not row:
-        return 0.0
-    sums = torch.cat(row).double()  # as small ones may stand beside large ones
-    if sums.numel() > block:
-        return _weighted([sums])
-    return float(torch.dot(sums, _weights(sums.dtype, sums.device)[: sums.numel()]))
-
-
-@cache
-def _weights(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return torch.randn(TUNING.block, generator=torch.Generator().manual_seed(0)).to(device, dtype)
-
-
-def mark(data: bytes) -> int:
-    """Give a few bits, which are hardly ever the same where data differs."""
-    return crc32(data) >> (32 - TUNING.bits)
 
 
 def number(loss: Any) -> float:

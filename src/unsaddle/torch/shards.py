@@ -14,8 +14,9 @@ from scipy.special import ndtri
 
 from unsaddle.core.ops import OWN_STREAM
 from unsaddle.torch.inputs import is_sharded, local
+from unsaddle.torch.marks import checksum
 from unsaddle.torch.ops import Block, Row, TorchOps, Vector, ops, torch
-from unsaddle.torch.ranks import Ranks, checksum
+from unsaddle.torch.ranks import Ranks
 
 PER_COUNT = 4  # numbers that Philox gives for each of its counts
 
