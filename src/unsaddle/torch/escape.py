@@ -218,7 +218,7 @@ class Escape(SessionOptimizer):
     def _agreed(self, loss: Any) -> tuple[Any, float | None]:
         """Average over the ranks; |g| is not known where a decay comes to the gradients."""
         loss, norm = super()._agreed(loss)
-        return loss, None if self._decay() else norm
+        return loss, None if norm is None or self._decay() else norm
 
     def _decay(self) -> dict[torch.Tensor, float]:
         """Give the weight decay of parameters for which the inner optimiser adds it to .grad."""

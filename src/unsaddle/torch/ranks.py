@@ -121,7 +121,7 @@ class Ranks:
         mine = [0.0 if loss is None else loss, *(float(m**k) for m in marks for k in (1, 2))]
         row = torch.tensor(mine, dtype=torch.float64, device=device)
         with self.watched(f"at query {same['query']}"):
-            sent = torch.distributed.all_reduce(row, group=self.group, async_op=True)
+            sent: Any = torch.distributed.all_reduce(row, group=self.group, async_op=True)
             found = None if self.averages else meanwhile()
             sent.wait()
         total, *sums = row.tolist()
