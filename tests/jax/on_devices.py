@@ -31,6 +31,7 @@ import unsaddle.jax  # noqa: E402
 import unsaddle.optax  # noqa: E402
 from unsaddle.jax.ops import ops  # noqa: E402
 from unsaddle.jax.processes import agree  # noqa: E402
+from unsaddle.methods.table import STOCHASTIC  # noqa: E402
 
 SHAPES = {"rows": (16, 3), "columns": (3, 16), "whole": (5,)}
 SPECS = {"rows": P("d"), "columns": P(None, "d"), "whole": P()}
@@ -227,21 +228,39 @@ def stepped():
     escape = unsaddle.optax.escape(optax.adam(0.05), tol=1e-2, patience=3, curvature_tol=0.1)
     params, step = spread(problem()[0]), stepping(escape)
     compiled = step.lower(params, escape.init(params), spread(problem()[1])).compile()
-    kept_whole = [leaf.shape for leaf in jax.tree.leaves(unsaddle.optax.auto().init(params))
-                  if leaf.size > 200 and leaf.sharding.is_fully_replicated]  # fmt: skip
-    whole = [shape for shape in kept_whole if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
     others = {
         "pgd+nc": unsaddle.optax.pgd_nc(**CONSTANTS),
         "psgd": unsaddle.optax.psgd(**CONSTANTS, stochastic_smoothness=8.0, variance=0.01),
     }
     return {
-        "whole": whole,
+        "whole": kept_whole(unsaddle.optax.auto().init(params)),
         "gathers": gathers(compiled),
         "methods": {
             "escape": beside_unspread(escape, step, 300),
             **{name: beside_unspread(tx, stepping(tx), 60) for name, tx in others.items()},
         },
     }
+
+
+def transformed(name):
+    """What a step of a method of optax gathers, and its state has whole, on all devices."""
+    samples = {"stochastic_smoothness": 8.0, "variance": 0.01} if name in STOCHASTIC else {}
+    make = unsaddle.optax.sampled if samples else unsaddle.optax.method
+    tx = make(name, **({} if "auto" in name else CONSTANTS), **samples)
+    params, c = map(spread, problem())
+    compiled = stepping(tx).lower(params, tx.init(params), c).compile()
+    params, state = compiled(params, tx.init(params), c)
+    return {"gathers": gathers(compiled), "kept": kept(params), "whole": kept_whole(state)}
+
+
+def kept_whole(state):
+    """Shapes of what a state has whole on every device, though some of x is spread."""
+    shapes = [
+        leaf.shape
+        for leaf in jax.tree.leaves(state)
+        if leaf.size > 200 and leaf.sharding.is_fully_replicated
+    ]
+    return [shape for shape in shapes if not (shape[-1:] == SHAPES["whole"] or _square(shape))]
 
 
 def stepping(tx):

@@ -11,6 +11,7 @@ import pytest
 
 from tests import orphans
 from unsaddle import METHODS
+from unsaddle.methods.table import STOCHASTIC
 
 pytest.importorskip("jax")
 ROOT = Path(__file__).parents[2]
@@ -125,6 +126,13 @@ def test_every_method_on_two_four_and_eight_devices(method):
     assert len(found[task]) == 3
     for each in found[task]:
         same(each, FAR.get(method, 1e-10))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", [*METHODS, *STOCHASTIC])
+def test_a_step_of_every_method_of_optax_gathers_no_vector(method):
+    (found,) = run(task := f"transformed:{method}", patience=1500)
+    assert found[task] == {"gathers": [], "kept": True, "whole": []}
 
 
 @pytest.mark.nightly

@@ -170,11 +170,42 @@ def test_an_error_that_ranks_have_gone_on_after_is_not_what_ends_a_later_query(a
         lost()
 
 
+@pytest.mark.parametrize(("late", "waited"), [(2.0, 2.0), (60.0, 5.0)])
+def test_the_host_of_the_store_waits_until_a_late_rank_has_heard_of_an_error(alone, late, waited):
+    """Else that rank finds no store, and says that the host is what has ended."""
+    word = ranks.Word("in its closure", "OSError: disk is full", heard=True, caught=0)
+    alone.store.set(f"{ranks.KEY}/2", json.dumps(word))
+    wait = alone.sleep
+
+    def sleep(seconds):
+        wait(seconds)
+        if alone.now > late:
+            alone.store.set(f"{ranks.KEY}/1", json.dumps(word._replace(error="")))
+
+    alone.sleep = sleep
+
+    @alone.rank(0, 3).watched()
+    def lost():
+        raise RuntimeError("Connection closed by peer")
+
+    with pytest.raises(ranks.LostRankError, match="rank 2 ended with OSError: disk is full; go on"):
+        lost()
+    assert alone.now == pytest.approx(waited, abs=0.11)
+
+
 def test_ranks_that_may_be_waiting_are_not_said_to_have_ended():
     """Of several that are silent, some may wait for this one, which has a connection less."""
     words = {0: ranks.Word("at query 3", "", heard=False, caught=0)}
     said = ranks._heard(words, [1, 2])
     assert said == "one or more of the ranks 1, 2 no longer answer, others wait for them"
+
+
+def test_ranks_that_all_wait_in_their_closures_are_told_what_to_look_for():
+    """Under DDP a rank whose closure waits for nobody keeps the others in their ``backward``."""
+    word = ranks.Word("in its closure", "", heard=True, caught=0)
+    said = ranks._heard({0: word, 1: word}, [])
+    assert said.startswith("every rank waited in its closure, and the group's time-out was over")
+    assert "let the closures of all ranks make the same calls of torch.distributed, or" in said
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Several processes go through one run: as one would, or to the same error on every rank."""
 
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -8,6 +10,8 @@ if not torch.distributed.is_available():
 
 from benchmarks.machines.problem import TO_END  # noqa: E402
 from tests.torch import on_ranks  # noqa: E402
+from unsaddle.torch.marks import fingerprint  # noqa: E402
+from unsaddle.torch.ranks import Ranks  # noqa: E402
 
 SHARED = "replicated,experts,own_runs:2"
 DIFFERENCES = {  # at most, between ranks and one process, where rounding over a short step decides
@@ -98,3 +102,55 @@ def test_a_group_of_its_own_trains_for_itself(found):
     assert one["outcome"] == other["outcome"] == "CERTIFIED"
     assert one["gamma"] != other["gamma"]  # their data differs
     assert "group must be a process group that this rank is in" in one["error"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_gradients_that_differ_in_a_number_or_in_its_place_have_other_fingerprints(dtype):
+    """Also in a small tensor beside a large one, whose rounding would hide the change."""
+    draw = torch.Generator().manual_seed(0)
+    shapes, sizes = [(100, 100), (7,), (64, 64), (0, 3), (64, 64), (5000,)], [1, 1e-6, 1, 1, 1, 1e6]
+    whole = [
+        (size * torch.randn(shape, generator=draw)).to(dtype)
+        for shape, size in zip(shapes, sizes, strict=True)
+    ]
+    same = fingerprint(whole)
+    assert fingerprint([u.clone() for u in whole]) == same
+    for i, u in enumerate(whole):
+        for place in (0, u.numel() - 1) if u.numel() else ():
+            other = [v.clone() for v in whole]
+            other[i].view(-1)[place] *= 1.25
+            assert fingerprint(other) != same
+    assert fingerprint([whole[k] for k in (0, 1, 4, 3, 2, 5)]) != same
+    assert fingerprint([u.flip(0) for u in whole]) != same
+    assert fingerprint([]) == fingerprint([torch.zeros(0)]) == 0
+
+
+def test_what_is_computed_while_ranks_add_up_is_not_of_gradients_before_their_mean(monkeypatch):
+    """Two ranks, of which the other one has the same gradient, then another, then any."""
+    two, apart, calls = Ranks(), 0.0, []
+    two.several, two.count = True, 2
+
+    def all_reduce(row, group=None, async_op=False):
+        row.mul_(2)
+        row[1] += apart
+        calls.append("sum")
+        return SimpleNamespace(wait=lambda: calls.append("wait"))
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", all_reduce)
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = torch.ones(3)
+
+    def answer():
+        return two.together(5.0, [parameter], "cpu", {"query": "1"}, lambda: calls.append("norm"))
+
+    def number():
+        return two.together(5.0, [parameter], "cpu", {"query": "1"}, lambda: 7.0)
+
+    assert number() == (5.0, 7.0)
+    answer()
+    assert calls[2:] == ["sum", "norm", "wait"]
+    apart = 2.0
+    assert number() == (5.0, None)
+    calls.clear()
+    answer()
+    assert calls == ["sum", "wait", "sum"]

@@ -42,7 +42,7 @@ EAGER = "jax_disable_jit"  # the name of a flag that JAX's types leave out
 
 
 def suits(x: Tree, *given: Any) -> bool:
-    """Say whether a run is the host's: what it is given is known, small, and of one processor."""
+    """Say whether the host is to run this: nothing is traced, all is small, on one processor."""
     if inputs.tracing(x, given):
         return False
     if getattr(jax.config, EAGER):  # fun would be given NumPy's arrays
@@ -178,7 +178,7 @@ class Run(Session[Vector]):
         self.interruptible = self.interrupted = False
 
     def go(self) -> Outcome | None:
-        """Run until a kernel ends it, which is None, or something else does, which is told."""
+        """Run to the end: None if a kernel has come to its own, else what has ended the run."""
         try:
             with InterruptsHeldBack(self):
                 return self._answer_all()

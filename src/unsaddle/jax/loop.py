@@ -107,14 +107,14 @@ class Run:
         return jax.lax.while_loop(lambda now: anyone(due(now) != 0), sweep, first).unpack()
 
     def turned(self, carry: Carry) -> Carry:
-        """Say what is due next; nothing after an answer that was not finite, or without means."""
+        """Say which loop is next: none if an answer was not finite, or if the budget is spent."""
         spent = carry.gradients + carry.products
         affordable = spent <= self.limit - look_up(self.costs, carry.state.phase)
         due = look_up({**self.takes, **self.asks}, carry.state.phase)
         return carry._replace(due=jnp.where(carry.finite & affordable, due, 0))
 
     def point(self, now: Packed) -> Tree:
-        """Give the point at which the phase that is due wants its answer, or x; of a product, d."""
+        """Give where the phase that is due wants its answer, x if none is; of a product, d."""
         away = {code: it for code, it in self.phases.items() if it.needs and it.at is not iterate}
         groups = _grouped(away, lambda it: (it.at, self.exact(it)))
         here = reading(lambda carry: carry.state.x)
@@ -125,7 +125,7 @@ class Run:
         return jax.lax.switch(number, [here, *(self.place(_first(it)) for it in groups)], now)
 
     def place(self, phase: Phase) -> Callable[[Packed], Tree]:
-        """Give the point of a phase; of a product d, which is the point at x = 0."""
+        """Give the point of a phase, or d where it wants H d: the point that it has at x = 0."""
 
         def at(carry: Carry) -> Tree:
             state = carry.state
@@ -183,14 +183,14 @@ class Run:
         return now
 
     def passed(self, moves: Mapping[int, Phases], now: Packed) -> Packed:
-        """Come by groups of phases, and let the one that is due move."""
+        """Go past groups of phases, and let the one that is due, if it is there, move."""
         for number, group in moves.items():
             move = changing(partial(self.move, group))
             now = loop(lambda now, k=number: due(now) == k, move, now)
         return now
 
     def move(self, group: Phases, now: Carry) -> Carry:
-        """Let one of these phases take an answer in; its number stays if that is not finite."""
+        """Let one of these phases take an answer in, and stay where that is not finite."""
         phase, state, code = _first(group), now.state, now.state.phase
         value, gradient, finite = received(group, state, now.value, now.gradient)
         new = within({c: it.size(self.p) * (it.sample == NEW) for c, it in group.items()}, code)
@@ -233,7 +233,7 @@ def look_up(table: Mapping[int, Any], phase: Any) -> Any:
 
 
 def within(table: Mapping[int, Any], phase: Any) -> Any:
-    """Give the entry of a phase that is one of a table's; when tracing, if all are the same."""
+    """Give the entry of a phase that the table has: a constant if all entries are the same."""
     return _first(table) if len({*table.values()}) == 1 else look_up(table, phase)
 
 

@@ -214,13 +214,18 @@ class Escape(SessionOptimizer):
         assert self._closure is not None
         with torch.enable_grad():
             loss = self._closure()
-        return self._agreed(loss)
+        return self._agreed(loss)[0]
 
     def _require(self, query: Query, loss: Any) -> None:
         """Ask for a closure where the inner optimiser needs one."""
         if self._closure is None and self._asks:
             raise TypeError(f"{type(self.inner).__name__} needs a closure: opt.step(closure)")
         super()._require(query, loss)
+
+    def _agreed(self, loss: Any) -> tuple[Any, float | None]:
+        """Average over the ranks; |g| is not known where a decay comes to the gradients."""
+        loss, norm = super()._agreed(loss)
+        return loss, None if norm is None or self._decay() else norm
 
     def _decay(self) -> dict[torch.Tensor, float]:
         """Give the weight decay of parameters for which the inner optimiser adds it to .grad."""

@@ -186,9 +186,10 @@ class CachingOps(TorchOps):
         self._gradient: Vector | None = None
         self._norm = math.nan
 
-    def cache_norm(self, gradient: Vector) -> float:
+    def cache_norm(self, gradient: Vector, norm: float | None = None) -> float:
         """|gradient|, which ``norm`` knows from now on until the gradient is consumed."""
-        self._gradient, self._norm = gradient, super().norm(gradient)
+        self._gradient = gradient
+        self._norm = super().norm(gradient) if norm is None else norm
         return self._norm
 
     def norm(self, x: Vector | Row) -> float:

@@ -205,7 +205,7 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _answer(self, loss: Any) -> None:
         """Tell the run the answer to its query, and bring the parameters to the next."""
-        loss = self._agreed(loss)
+        before, (loss, norm) = self._session, self._agreed(loss)
         gradient = self._gradient()
         session, query = self._session, self._query
         if gradient is None or session is None or query is None:
@@ -213,7 +213,7 @@ class SessionOptimizer(torch.optim.Optimizer):
         self._require(query, loss)
         value = number(loss) + self._extra() if query.needs & VALUE else None
         session.parameters = self._current()
-        session.tell(value, gradient)
+        session.tell(value, gradient, norm if session is before else None)
         self.queries += 1
         if query.phase in JUMPS and session.state.phase == START:
             self._jumped(session)
@@ -224,11 +224,11 @@ class SessionOptimizer(torch.optim.Optimizer):
         self._ranks = self._ranks or Ranks(self.group)
         return self._ranks
 
-    def _agreed(self, loss: Any) -> Any:
-        """Average loss and gradients over the ranks, if there are several, where they differ."""
-        ranks, query = self._group(), self._query
+    def _agreed(self, loss: Any) -> tuple[Any, float | None]:
+        """Average loss and gradients over several ranks, where they differ; |g| if it is known."""
+        ranks, query, session = self._group(), self._query, self._session
         if not ranks.several:
-            return loss
+            return loss, None
         params, moving = self.all_parameters(), self._moving()
         order = {id(p): i for i, p in enumerate(params)}
         there = [p for p in moving if p.grad is not None]
@@ -245,7 +245,8 @@ class SessionOptimizer(torch.optim.Optimizer):
             same |= {"settings": dict(leaves(self._current())), **must_agree(params, ranks)}
         own = None if loss is None else number(loss)
         averaged = [p for p in there if not is_sharded(p)]  # who shards the others has done it
-        return ranks.together(own, averaged, params[0].device, same)
+        norm = session.norm if session else lambda: None  # computed while the ranks add up
+        return ranks.together(own, averaged, params[0].device, same, norm)
 
     def _advance(self) -> None:
         """Go on to the next query, or to the end."""

@@ -14,19 +14,17 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
-from math import cos, nan
+from math import nan
 from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any, ClassVar, NamedTuple
-from zlib import crc32
 
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from unsaddle.methods.checks import listed, shown, unlike
 from unsaddle.torch.inputs import gradient_of
-from unsaddle.torch.ops import TUNING as OPS_TUNING
-from unsaddle.torch.ops import Vector, ops, torch
+from unsaddle.torch.marks import fingerprint, mark
+from unsaddle.torch.ops import Vector, torch
 
 ROW = 5  # numbers that a query adds up: the loss, and two of each mark
 LOST = re.compile(r"closed by peer|reset by peer|broken pipe|timed? ?out|socket|connect", re.I)
@@ -59,15 +57,13 @@ HINTS = {  # of what must be the same on every rank
 class Tuning(NamedTuple):
     """Numbers of our own, each with its unit and range, and why it is what it is."""
 
-    bits: int = 18  # 8 to 20: marks are this long; squares of 2^17 of them add up exactly
-    patience: float = 60.0  # seconds, above 1: for so long a rank waits to hear who is left
-    grace: float = 30.0  # seconds, above 0: likewise, if the last one may be waiting itself,
-    share: float = 0.5  # of the time that this one has waited, (0, 1]: but no longer than that
-    word: float = 5.0  # seconds, above 0: a rank that closes a connection may have one to say
-    answer: float = 10.0  # seconds, above 1: for so long the store may take, whose host may hang
+    patience: float = 60.0  # seconds, above 1: the wait for word of several ranks that are silent
+    word: float = 5.0  # seconds, above 0: the least wait for word of one, which may be ending now
+    grace: float = 30.0  # seconds, above 0: the most, after a time-out: it may come to its own,
+    share: float = 0.5  # (0, 1]: but not more than this of the time that was waited already
+    answer: float = 10.0  # seconds, above 1: the wait for the store, whose host may hang
     linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
-    block: int = 4096  # numbers, 2^8 to 2^16: so many random weights, which are used again
 
 
 TUNING = Tuning()
@@ -97,8 +93,13 @@ class Ranks:
         return sorted(every.get_process_group_ranks(self.group or every.group.WORLD))
 
     def together(
-        self, loss: float | None, params: Vector, device: Any, same: Mapping[str, Any]
-    ) -> float | None:
+        self,
+        loss: float | None,
+        params: Vector,
+        device: Any,
+        same: Mapping[str, Any],
+        meanwhile: Callable[[], float | None] = lambda: None,
+    ) -> tuple[float | None, float | None]:
         """Answer a query as one.
 
         Args:
@@ -106,9 +107,10 @@ class Ranks:
             params: Those whose gradients are averaged unless they are the same.
             device: Where the parameters are.
             same: What must be the same on every rank, by name.
+            meanwhile: Gives a number that is made of the gradients, while the ranks add up.
 
         Returns:
-            The mean of the losses.
+            The mean of the losses, and that number, or None if the gradients had to be averaged.
 
         Raises:
             ValueError: If what must be the same is not, on every rank.
@@ -118,7 +120,10 @@ class Ranks:
         marks = [mark(struct.pack("d", seen)), mark(repr(same).encode())]
         mine = [0.0 if loss is None else loss, *(float(m**k) for m in marks for k in (1, 2))]
         row = torch.tensor(mine, dtype=torch.float64, device=device)
-        self.add_up(row, f"at query {same['query']}")
+        with self.watched(f"at query {same['query']}"):
+            sent: Any = torch.distributed.all_reduce(row, group=self.group, async_op=True)
+            found = None if self.averages else meanwhile()
+            sent.wait()
         total, *sums = row.tolist()
         pairs = zip(sums[::2], sums[1::2], strict=True)  # equal if and only if all marks are
         alike = [self.count * int(squares) == int(plain) ** 2 for plain, squares in pairs]
@@ -126,11 +131,12 @@ class Ranks:
             raise ValueError(self._difference(same))
         if self.averages or not alike[0]:
             self._average(gradient)
-        return None if loss is None else total / self.count
+            found = None
+        return None if loss is None else total / self.count, found
 
-    def add_up(self, row: torch.Tensor, place: str = "at a sum") -> None:
+    def add_up(self, row: torch.Tensor) -> None:
         """Add a tensor up over the ranks, in place."""
-        with self.watched(place):
+        with self.watched("at a sum"):
             torch.distributed.all_reduce(row, group=self.group)
 
     def _average(self, gradient: Vector) -> None:
@@ -159,7 +165,7 @@ class Ranks:
 
     @contextmanager
     def watched(self, place: str = "in its closure") -> Iterator[None]:
-        """Tell other ranks of an error here, and name the rank where an answer stays away."""
+        """Tell the others of an error in this block, and say who it is that does not answer."""
         if Ranks.told:
             self._take_back()
         begin = monotonic()
@@ -187,7 +193,17 @@ class Ranks:
             _store().set(f"{KEY}/{torch.distributed.get_rank()}", "")  # who reads it may not wait
 
     def _check_in(self, own: str, place: str, grace: float) -> str:
-        """Tell the others where this rank is, and what went wrong; hear the same of them."""
+        """Tell the others where this rank is and what went wrong, and hear the same of them.
+
+        Args:
+            own: What went wrong here, if anything did.
+            place: Where this rank is.
+            grace: Seconds to wait for a single rank that is silent; several are waited for longer,
+                and none once a rank has told of an error, or that it knows of the others.
+
+        Returns:
+            What became of the ranks.
+        """
         Ranks.told = True
         store, ranks, begin = _store(), self.members(), monotonic()
         rank = torch.distributed.get_rank()
@@ -197,14 +213,17 @@ class Ranks:
             told = _told(store, ranks)
             old = {rank for rank, it in told.items() if it.error and it.caught < Ranks.caught}
             unsure = [rank for rank in ranks if rank not in told or rank in old]
-            known = any(it.error or it.heard for rank, it in told.items() if rank not in old)
+            fresh = [it for rank, it in told.items() if rank not in old]
+            broken = any(it.error for it in fresh)  # then who is silent is late, not gone
+            known = broken or any(it.heard for it in fresh)
             waits = (0.0, grace)[len(unsure)] if len(unsure) < 2 else TUNING.patience
             if known or monotonic() - begin >= waits:
                 break
             sleep(TUNING.pause)
         _tell(store, rank, word._replace(heard=True))
         end = monotonic() + TUNING.linger
-        while rank == HOST and not _all_heard(store, ranks) and monotonic() < end:
+        late_too = broken and not own  # others see that this one has failed only once it has ended
+        while rank == HOST and not _all_heard(store, ranks, late_too) and monotonic() < end:
             sleep(TUNING.pause)
         return _heard(told, [rank for rank in ranks if rank not in told])
 
@@ -245,8 +264,10 @@ def _told(store: Any, ranks: list[int]) -> dict[int, Word]:
     return {rank: Word(*json.loads(text)) for rank, text in there.items() if text}
 
 
-def _all_heard(store: Any, ranks: list[int]) -> bool:
-    return all(word.heard for word in _told(store, ranks).values())
+def _all_heard(store: Any, ranks: list[int], late_too: bool) -> bool:
+    """Say whether all that have told anything have heard, and if ``late_too`` all ranks."""
+    told = _told(store, ranks)
+    return all(word.heard for word in told.values()) and (len(told) == len(ranks) or not late_too)
 
 
 def _store() -> Any:
@@ -267,50 +288,18 @@ def _heard(told: dict[int, Word], silent: list[int]) -> str:
         word.place: [r for r, it in told.items() if it.place == word.place]
         for word in told.values()
     }
+    alike = "let the closures of all ranks make the same calls of torch.distributed"
     if len(places) < 2:
-        return "a rank took longer than the group's time-out"
+        return (
+            f"every rank waited {next(iter(places))}, and the group's time-out was over: {alike}, "
+            "or raise the time-out where one of them only takes longer"
+        )
     waits = "; ".join(f"rank {listed(ranks)} {place}" for place, ranks in places.items())
-    return (
-        f"ranks wait for each other, {waits}: let the closures of all ranks make the same calls of "
-        "torch.distributed, and call step equally often"
-    )
+    return f"ranks wait for each other, {waits}: {alike}, and call step equally often"
 
 
 class LostRankError(RuntimeError):
     """A rank no longer answers."""
-
-
-def checksum(x: Vector) -> str:
-    """Give a fingerprint in words."""
-    return f"checksum {fingerprint(x):.17g}"
-
-
-def fingerprint(x: Vector) -> float:
-    """Sum of all numbers with random weights: the same on two ranks only if the numbers are."""
-    parts = [u.detach() for u in x]
-    if len(parts) > 1 and ops.size(parts) <= OPS_TUNING.joined:
-        parts = [_flatten_dense_tensors(parts)]
-    return sum(cos(k) * _weighted(u) for k, u in enumerate(parts))
-
-
-def _weighted(u: torch.Tensor) -> float:
-    flat, block = u.reshape(-1), TUNING.block
-    flat = flat.float() if flat.dtype.itemsize < 4 else flat
-    weights = _weights(flat.dtype, flat.device)
-    whole = flat.numel() // block * block
-    sums = flat[:whole].view(-1, block) @ weights
-    rest = torch.dot(flat[whole:], weights[: flat.numel() - whole])
-    return float(rest) + (cos(0.5) * _weighted(sums) if whole else 0.0)
-
-
-@cache
-def _weights(dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    return torch.randn(TUNING.block, generator=torch.Generator().manual_seed(0)).to(device, dtype)
-
-
-def mark(data: bytes) -> int:
-    """Give a few bits that differ where data does."""
-    return crc32(data) >> (32 - TUNING.bits)
 
 
 def number(loss: Any) -> float:

@@ -6,6 +6,7 @@ from unsaddle.core.evidence import Claim, read
 from unsaddle.core.kernel import Parameters, Phase, Solver, State, iterate
 from unsaddle.core.phases import TRIAL
 from unsaddle.core.session import NotFiniteError, Query, Session
+from unsaddle.torch.inputs import gradient_of
 from unsaddle.torch.layout import Layout
 from unsaddle.torch.ops import CachingOps, PlacingOps, Vector, ops
 from unsaddle.torch.ranks import Ranks
@@ -65,11 +66,22 @@ class ParameterSession(Session[Vector]):
             self.settle()
         return query
 
-    def tell(self, value: float | None = None, gradient: Vector | None = None) -> None:
+    def norm(self) -> float | None:
+        """|g| as ``tell`` would compute it, of the gradients that there are; None if by others."""
+        if self.layout.flat or self.layout.sharded or any(p.grad is None for p in self.params):
+            return None
+        return ops.norm(gradient_of(self.params))
+
+    def tell(
+        self,
+        value: float | None = None,
+        gradient: Vector | None = None,
+        norm: float | None = None,  # of the gradient, if it is known
+    ) -> None:
         """Take the answer to the last query in; the gradient's norm is computed once."""
         known, pending = self._fresh(), self._pending
         own = None if gradient is None else self.layout.join(gradient)
-        trouble = "" if own is None else _trouble(value, own, known)
+        trouble = "" if own is None else _trouble(value, own, known, norm)
         self.ops = known
         if trouble and not (pending is not None and pending.needs & TRIAL):
             raise NotFiniteError(f"{trouble}: the parameters are as they were")
@@ -110,9 +122,9 @@ class ParameterSession(Session[Vector]):
         return found._replace(direction=[like(p, part) for p, part in pairs])
 
 
-def _trouble(value: float | None, gradient: Vector, known: CachingOps) -> str:
+def _trouble(value: float | None, gradient: Vector, known: CachingOps, norm: float | None) -> str:
     """Say what is not finite, if anything is not."""
-    norm = known.cache_norm(gradient)
+    norm = known.cache_norm(gradient, norm)
     if value is not None and not isfinite(value):
         return f"the loss is {value}"
     if not isfinite(norm) and not known.finite(gradient):

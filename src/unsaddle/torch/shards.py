@@ -14,8 +14,9 @@ from scipy.special import ndtri
 
 from unsaddle.core.ops import OWN_STREAM
 from unsaddle.torch.inputs import is_sharded, local
+from unsaddle.torch.marks import checksum
 from unsaddle.torch.ops import Block, Row, TorchOps, Vector, ops, torch
-from unsaddle.torch.ranks import Ranks, checksum
+from unsaddle.torch.ranks import Ranks
 
 PER_COUNT = 4  # numbers that Philox gives for each of its counts
 
@@ -57,7 +58,7 @@ def copies(p: Any, ranks: Ranks) -> int:
 
 
 def must_agree(params: Vector, ranks: Ranks) -> dict[str, Any]:
-    """Say what of the parameters must be the same on every rank: how they lie, and copies."""
+    """Give what must be the same on every rank: how tensors are spread, and those that are not."""
     spread = {f"parameter {i}": _spread(p) for i, p in enumerate(params) if is_sharded(p)}
     whole = [local(p) for p in params if copies(p, ranks) == ranks.count]
     return {"meshes": spread, "parameters": checksum(whole)}
@@ -70,7 +71,7 @@ def _spread(p: Any) -> str:
 
 
 def _ranks(p: Any) -> list[int]:
-    """Give the ranks of the mesh of which that of a tensor is a part."""
+    """Give the ranks of a tensor's mesh, or of the larger one that it was cut from."""
     return sorted(p.device_mesh._get_root_mesh().mesh.flatten().tolist())
 
 
@@ -90,7 +91,7 @@ def like(p: Any, part: torch.Tensor) -> torch.Tensor:
 
 
 def _behind(place: Any, ahead: int) -> Any:
-    """Give a placement for a tensor with so many more dimensions, the first ones."""
+    """Give the placement where so many dimensions are put in front of a tensor's own."""
     if place.is_replicate():
         return place
     words = ("split_factor",) if hasattr(place, "split_factor") else ()  # of FSDP2 over TP
@@ -114,7 +115,7 @@ def normal(p: Any, which: int, seed: int, episode: int) -> torch.Tensor:
 
 
 def _normal(key: Any, begin: int, size: int) -> np.ndarray:
-    """Give the numbers from one on of an endless row of standard normal numbers."""
+    """Give so many numbers of an endless row of standard normal ones, from the one on."""
     count, ahead = divmod(begin, PER_COUNT)
     raw = np.random.Philox(key=key, counter=count).random_raw(ahead + size)[ahead:]
     return ndtri(((raw >> np.uint64(11)) + 0.5) * 2.0**-53)
@@ -131,7 +132,7 @@ def _place(p: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _runs(whole: tuple[int, ...], shape: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """Give the first number and the length of every run of a part in the order of the whole."""
+    """Cut a part into runs that lie together in the whole: where each begins, and its length."""
     if 0 in shape:
         return
     cut = max((k for k in range(len(whole)) if shape[k] != whole[k]), default=0)
