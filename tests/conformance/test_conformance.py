@@ -23,8 +23,8 @@ from tests.conformance.on_torch import run_torch, run_torch_sampled
 from tests.often import most_at_night
 from unsaddle import landscapes, minimize
 from unsaddle.core.kernel import give_up
-from unsaddle.descents.parameter_free_agd import forget
 from unsaddle.core.phases import PROOF, name_of
+from unsaddle.descents.parameter_free_agd import forget
 from unsaddle.escapes.proof import proof
 from unsaddle.methods.table import find
 
