@@ -54,8 +54,8 @@ LIST = (
     ),
     Mutation(
         "core/resolution.py",
-        "ops.sqrt(2 * ops.size(x) / pi) / share",
-        "ops.sqrt(2 / pi) / share",
+        "ops.sqrt(2 * ops.size(x) / pi) / (",
+        "ops.sqrt(2 / pi) / (",
         GUARANTEES,
     ),
     Mutation(

@@ -24,7 +24,7 @@ from tests.often import most_at_night
 from unsaddle import landscapes, minimize
 from unsaddle.core.kernel import give_up
 from unsaddle.core.phases import PROOF, name_of
-from unsaddle.descents.parameter_free_agd import forget
+from unsaddle.descents.progress import forget
 from unsaddle.escapes.proof import proof
 from unsaddle.methods.table import find
 

@@ -18,19 +18,20 @@ Differences from the source:
    At most as many end so as end by M, and 64 more, so the order of the bound is as printed.
 6. Where |g| has not been halved for eight steps, those counted that were not taken, it is compared
    with its noise (``noise_floor.py``): noise that hides the way down doubles L for ever. Where the
-   descent gives up, its L is forgotten: a jump from there would land where no step moves x.
+   descent gives up, L is forgotten: a jump from there would land where no step moves x. If three in
+   a row give up without a fall, and not for noise, the run ends: g is not the gradient of f.
 """
 
 from math import inf
 
-from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, give_up, iterate
+from unsaddle.core.kernel import NoSettings, Parameters, Part, Phase, State, iterate
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import BOTH, GO, GRADIENT, NOTHING, START, TRIAL, PhaseName
 from unsaddle.descents import epoch
 from unsaddle.descents.epoch import TUNING, momentum, rounding, size
 from unsaddle.descents.noise_floor import NOISE_FLOOR, close_by, may_be_noise, stepped
 from unsaddle.descents.noise_floor import measure as measure_noise
-from unsaddle.descents.progress import begun, progressed
+from unsaddle.descents.progress import begun, forget, progressed
 from unsaddle.descents.rho_bound import bound
 
 FIRST_SMOOTHNESS, NEW_EPOCH = PhaseName.FIRST_SMOOTHNESS, PhaseName.NEW_EPOCH
@@ -124,12 +125,6 @@ def judge(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) ->
     good = (ops.norm(gradient) <= s.tolerance) & low
     phase = ops.where(good, s.report, NEW_EPOCH)
     return s._replace(x=ops.switch(good, s.descent.mean, s.x), phase=phase)
-
-
-def forget(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
-    """Report from x, and forget L: what failed has doubled it beyond anything that was met."""
-    after = give_up(ops, p, s, value, gradient)
-    return after._replace(descent=s.descent._replace(smoothness=0.0))
 
 
 parameter_free_agd = Part(
