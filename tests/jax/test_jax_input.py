@@ -19,6 +19,9 @@ class Unhashable:
         return 0.0
 
 
+ITSELF: list[object] = []
+ITSELF.append(ITSELF)
+
 BAD = {
     "smoothness is missing.*or use 'auto'": lambda: front.minimize(
         fun, start(), method="ancgd", hessian_lipschitz=1.0
@@ -60,6 +63,9 @@ BAD = {
     "x0 must be a tree of numbers, got 'abc'": lambda: front.minimize(fun, "abc"),
     r"shapes of x.*pass jax\.grad\(fun\)": lambda: front.certify(fun, start()),
     "jac is grad here": lambda: front.certify(jac=jax.grad(fun), x=start()),
+    "args must be a tree of arrays, got one that contains itself": lambda: front.certify(
+        jax.grad(fun), start(), ITSELF
+    ),
     "windows": lambda: front.minimize(fun, start(), windows=3, **CONSTANTS),
     "stacked along a first axis": lambda: front.minimize_many(fun, {"x": 1.0}, **CONSTANTS),
     "one per start": lambda: front.minimize_many(

@@ -21,7 +21,7 @@ BATCHES = ("batch", "first_batch", "search_batch", "check_batch")
 
 def tracing(*given: Any) -> bool:
     """Say whether JAX traces, rather than computes; asking transfers nothing, as zeros would."""
-    leaves = jax.tree.leaves((jax.lax.iota(int, 1), given))
+    leaves = _leaves((jax.lax.iota(int, 1), given), "args")
     return any(isinstance(leaf, Tracer) for leaf in leaves)
 
 
