@@ -113,6 +113,7 @@ def test_a_terminal_shows_how_far_it_is(files, monkeypatch, words, doing):
         (["start.xyz"], "--calculator"),
         (["start.xyz", "--calculator", "emt", "-o", "out.nothing"], "such as relaxed.traj"),
         (["start.xyz", "--calculator", "emt", "-o", "no/out.xyz"], "there is no folder 'no'"),
+        (["start.xyz", "--calculator", "emt", "--log", "no/log"], "'no/log' cannot be opened"),
         (["start.xyz", "--calculator", "emt", "--frequency", "-1"], "frequency must be"),
         (["start.xyz", "--calculator", "emt", "--fmx", "1"], "--fmax"),
     ],

@@ -234,6 +234,12 @@ def test_an_option_that_does_not_fit(option: dict[str, Any], words: str) -> None
         minimize(value, START, jac=gradient, **option)
 
 
+@pytest.mark.parametrize("word", ["gamma", "delta"])
+def test_the_letters_of_the_documentation_are_known_to_certify_too(word: str) -> None:
+    with pytest.raises(TypeError, match=f"{word} is .* here: pass"):
+        certify(gradient, START, **{word: 0.1})
+
+
 def test_differences_are_doubted_and_not_a_jac_that_nobody_gave() -> None:
     rng = np.random.default_rng(0)
     result = minimize(lambda x: value(x) + 1e-3 * rng.standard_normal(), [1.0, 0.3])

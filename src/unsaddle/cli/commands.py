@@ -229,6 +229,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except OSError as error:
+        if error.filename is not None:
+            return _say(f"{error.filename!r} cannot be opened: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
