@@ -31,7 +31,10 @@ ENDED = {
     PhaseName.UNRESOLVED: "Differences of gradients show no curvature above their own error.",
     PhaseName.UNCERTIFIED: "The search ended undecided.",
 }
-NONE_ASKED = "The Hessian may be zero here: pass curvature_tol=<what is small for you>."
+NONE_ASKED = (
+    "The Hessian may be zero here: pass curvature_tol=<what is small for you>. Or the gradient is "
+    "coarser than it seems, as one made of differences: pass gradient_noise=<its error>."
+)
 
 
 @dataclass(frozen=True)

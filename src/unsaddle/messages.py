@@ -58,7 +58,7 @@ NO_FUNCTION = (
 )
 NOT_CALLED = "scipy_method gives a method when it is called: pass method=unsaddle.scipy_method()"
 SEARCHED = {
-    "noise": ELSEWHERE["noise"],
+    **{word: ELSEWHERE[word] for word in ("noise", "gamma", "delta")},
     "jac": "is grad here: pass grad=<the gradient>; the function itself is not needed",
     "fun": "is not needed: a search takes the gradient only, pass grad=<the gradient>",
     "x0": "is x here: pass x=<the point>",

@@ -234,6 +234,12 @@ def test_an_option_that_does_not_fit(option: dict[str, Any], words: str) -> None
         minimize(value, START, jac=gradient, **option)
 
 
+@pytest.mark.parametrize("word", ["gamma", "delta"])
+def test_the_letters_of_the_documentation_are_known_to_certify_too(word: str) -> None:
+    with pytest.raises(TypeError, match=f"{word} is .* here: pass"):
+        certify(gradient, START, **{word: 0.1})
+
+
 def test_differences_are_doubted_and_not_a_jac_that_nobody_gave() -> None:
     rng = np.random.default_rng(0)
     result = minimize(lambda x: value(x) + 1e-3 * rng.standard_normal(), [1.0, 0.3])
@@ -263,6 +269,23 @@ def test_a_stall_of_a_gradient_that_fell_far_advises_another_tol() -> None:
     again = minimize(fun, x0, jac=jac, tol=tol)
     assert np.linalg.norm(again.jac) <= tol
     assert again.outcome is not Outcome.STALLED  # the kinks are no noise, and show no curvature
+
+
+def test_a_stall_in_noise_advises_a_tol_of_twice_the_noise() -> None:
+    rng, curvatures = np.random.default_rng(0), np.linspace(1.0, 30.0, 20)
+
+    def jac(x: np.ndarray) -> np.ndarray:
+        return curvatures * x + 1e-3 * rng.standard_normal(20) / np.sqrt(20)
+
+    def run(tol: float) -> Any:
+        return minimize(lambda x: float(curvatures @ x**2 / 2), np.full(20, 9.0), jac=jac, tol=tol)
+
+    result = run(1e-6)
+    assert result.outcome is Outcome.STALLED
+    assert re.search(r"fell from .* where its noise is 0\.00[0-9]+: pass tol=", result.message)
+    tol = float(result.message.split("tol=")[-1].rstrip("."))
+    assert tol >= 1e-3
+    assert run(tol).outcome is not Outcome.STALLED
 
 
 def test_a_fault_inside_a_proof_leaves_a_state_to_go_on_from() -> None:

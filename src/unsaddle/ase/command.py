@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Generator
 from importlib import import_module
+from inspect import Parameter, signature
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -10,6 +12,7 @@ from ase import Atoms
 from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 from ase.io import read
+from ase.io.formats import UnknownFileTypeError, filetype, get_ioformat
 
 from unsaddle.ase.certify import searched
 from unsaddle.ase.drive import Drive
@@ -28,6 +31,7 @@ def _tblite() -> Any:
     return tblite.TBLite(method="GFN2-xTB", accuracy=ACCURACY, verbosity=0)
 
 
+STARRED = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 ACCURACY = 0.01  # of tblite, whose own 1.0 leaves forces with errors of 1e-5 eV/Å
 CALCULATORS: dict[str, Callable[[], Any]] = {"emt": EMT, "tblite": _tblite}
 
@@ -42,11 +46,39 @@ def structure(path: str, calculator: Any) -> Atoms:
         raise ValueError(f"{path!r} is no structure that ASE can read: {error}") from error
     if not isinstance(atoms, Atoms):
         raise ValueError(f"{path!r} has several structures: type {path}@-1 for the last")
-    made = CALCULATORS[calculator]() if isinstance(calculator, str) else calculator()
+    make = CALCULATORS[calculator] if isinstance(calculator, str) else calculator
+    if any(it.default is it.empty and it.kind not in STARRED for it in _parameters(make)):
+        raise ValueError(
+            "calculator is to be a function without arguments that gives an ASE calculator, "
+            f"got {getattr(make, '__name__', '')}{signature(make)}"
+        )
+    made = make()
     if not isinstance(made, Calculator) and not hasattr(made, "get_forces"):
         raise ValueError(f"calculator is to give an ASE calculator, got {type(made).__name__}")
     atoms.calc = made
     return atoms
+
+
+def _parameters(make: Any) -> list[Parameter]:
+    try:
+        return list(signature(make).parameters.values())
+    except (TypeError, ValueError):  # of something built in
+        return []
+
+
+def writable(path: str) -> None:
+    """Complain before a run of a file that could not be written after it."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise ValueError(f"output {path!r} cannot be written: there is no folder {str(folder)!r}")
+    try:
+        known = get_ioformat(filetype(path, read=False)).can_write
+    except UnknownFileTypeError:
+        known = False
+    if not known:
+        raise ValueError(
+            f"output {path!r} is of no kind that ASE can write: type a name such as relaxed.traj"
+        )
 
 
 def relax(
@@ -106,4 +138,4 @@ def summary(atoms: Atoms, shown: VibrationCertificate) -> dict[str, Any]:
     }
 
 
-__all__ = ["CALCULATORS", "in_words", "prove", "relax", "structure", "summary"]
+__all__ = ["CALCULATORS", "in_words", "prove", "relax", "structure", "summary", "writable"]

@@ -65,6 +65,8 @@ def run_atoms(given: dict[str, Any]) -> int:
         ) from error
     options, as_json = SimpleNamespace(**given), given["json"]
     words = {name: given[name] for name in WORDS}
+    if options.output:
+        command.writable(options.output)
     atoms = command.structure(options.structure, options.calculator)
     relaxed = None if options.certify else options.output
     try:

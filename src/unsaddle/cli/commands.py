@@ -82,7 +82,7 @@ def run_methods(given: dict[str, Any]) -> int:
 
 
 ARGUMENTS = {  # of minimize: kind, help
-    "x0": (numbers, "where to start, such as 1,0; a landscape's saddle if not given"),
+    "x0": (numbers, "the point to start at, such as 1,0; a landscape's saddle if not given"),
     "jac": (
         function,
         "its gradient: MODULE:NAME, or true if fun returns (value, gradient); if not given, "
@@ -115,7 +115,7 @@ OF_CERTIFY = (*ASKED, "gradient_noise", "probe_radius")
 def add_arguments(parser: argparse.ArgumentParser, what: str, names: Sequence[str]) -> None:
     """Add a function and some arguments; what is not given is left to the library."""
     parser.argument_default = argparse.SUPPRESS
-    parser.add_argument("fun", metavar=what, type=function, help=f"its place: {PLACES}")
+    parser.add_argument("fun", metavar=what, type=function, help=f"where it is: {PLACES}")
     for name in names:
         kind, text = ARGUMENTS[name]
         text = text.format(inspect.signature(minimize).parameters[name].default)
@@ -229,6 +229,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except OSError as error:
+        if error.filename is not None:
+            return _say(f"{error.filename!r} cannot be opened: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE

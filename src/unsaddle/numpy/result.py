@@ -36,6 +36,7 @@ NOISY = "The gradient is made of differences of fun: where fun is noisy or has k
 KINK = "{:,} steps have lowered neither the function nor its gradient: is it smooth there?"
 SLOW = "The descent takes {:,} steps and no more: start anew from result.x, or with method='auto'."
 FELL = "The gradient fell from {:.2g} to {:.2g}: if {} shows no more of it, pass tol={:.0e}."
+DROWNED = "The gradient fell from {:.2g} to {:.2g}, where its noise is {:.1g}: pass tol={:.0e}."
 GREW = "The gradient grew from {:.2g} to {:.2g} before: smoothness is likely too small; pass more."
 UNITS = "x0 is only {:.1g} long: if that is for its units, choose some in which x is near 1."
 NUMERICAL = "The gradient is numerical, good to {:.0e}{}."
@@ -202,13 +203,14 @@ def _result(run: Run, method: str, start: Any, end: End) -> OptimizeResult:
     after = f" after {oracle.gradients} gradients"
     run.happened("end", shown.curvature, ending(outcome.name.lower(), shown, after))
     said = str(shown) if shown.holds is not None else ""
+    advice = _advice(run, start, outcome, x, shown.gradient_noise)
     return Result(
         x=x,
         fun=value,
         jac=np.full_like(x, math.nan) if jac is None else jac.copy(),
         success=outcome is Outcome.CERTIFIED,
         status=STATUS[outcome],
-        message=" ".join(filter(None, (outcome.value, said, _advice(run, start, outcome, x)))),
+        message=" ".join(filter(None, (outcome.value, said, advice))),
         nfev=oracle.values,
         njev=oracle.gradients,
         nit=run.iterations,
@@ -270,7 +272,7 @@ def _settings(parameters: Any) -> list[str]:
     return [f"{name}={leaf:.3g}" for name, leaf in known.items() if leaf and leaf < math.inf]
 
 
-def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
+def _advice(run: Run, start: Any, outcome: Outcome, x: Vector, noise: float) -> str:
     """Say what may be amiss: units, tol, or jac, if it leads down where fun does not fall."""
     norm, tolerance = run.iterate.norm, run.parameters.tolerance
     if outcome is Outcome.NOT_FINITE and "hessp" in run.trouble:
@@ -292,6 +294,8 @@ def _advice(run: Run, start: Any, outcome: Outcome, x: Vector) -> str:
         return UNITS.format(size)
     began = run.norms[0] if len(run.norms) > TUNING.patience else 0.0
     if outcome is Outcome.STALLED and not run.oracle.noise and norm < TUNING.fell * began:
+        if noise > tolerance:
+            return DROWNED.format(began, norm, noise, 2 * max(norm, noise))
         return FELL.format(began, norm, x.dtype, 2 * norm)
     waits = outcome not in (Outcome.CERTIFIED, Outcome.UNBOUNDED) and began > tolerance
     climbs = waits and np.array_equal(x, np.ravel(start))

@@ -30,7 +30,10 @@ from unsaddle.torch.session import ParameterSession
 from unsaddle.torch.shards import must_agree
 
 
-@knowing({word: SEARCHED[word] for word in ("noise", "tol", "method")} | {"max_seconds": CLOCKS})
+@knowing(
+    {word: SEARCHED[word] for word in ("noise", "gamma", "delta", "tol", "method")}
+    | {"max_seconds": CLOCKS}
+)
 @torch.no_grad()
 def certify(
     closure: Closure,

@@ -287,7 +287,7 @@ class Escape(SessionOptimizer):
             log.warning("no search: %s", REFUSED)
         else:
             self.certificate = self._read(session)
-            word = "certified" if state.phase == CERTIFIED else "stay"
+            word = "certified" if state.phase == CERTIFIED else "no jump"
             log.info(ending(word, self.certificate, f" {state.episode}"))
         session.state = wrapped.descend_again(ops, session.parameters, state)
         self._advance()

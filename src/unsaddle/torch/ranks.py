@@ -8,12 +8,14 @@ and is not is an error on every rank. All else that a run needs is a function of
 """
 # pyright: reportPrivateImportUsage=false
 
+import atexit
 import json
 import logging
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from math import nan
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -64,6 +66,7 @@ class Tuning(NamedTuple):
     answer: float = 10.0  # seconds, above 1: the wait for the store, whose host may hang
     linger: float = 5.0  # seconds, above 0: for so long the host lets others read what was told
     pause: float = 0.05  # seconds, above 0: between two looks at who is
+    parting: float = 0.1  # seconds, above 0: threads of gloo's need Python's lock for far less
 
 
 TUNING = Tuning()
@@ -84,6 +87,8 @@ class Ranks:
             raise ValueError("group must be a process group that this rank is in; pass its own")
         self.averages = False  # whether gradients were seen to differ: then they are averaged
         self.several = self.count > 1
+        if self.several:
+            _end_in_peace()
 
     def members(self) -> list[int]:
         """Give the numbers of the ranks among all processes."""
@@ -235,6 +240,15 @@ class Word(NamedTuple):
     error: str  # what went wrong there, if not by others
     heard: bool  # whether it knows what became of the others
     caught: int  # errors that it had told of before: an error of fewer may be one of these
+
+
+@cache
+def _end_in_peace() -> None:
+    """Let threads of gloo's give back what they summed before Python ends, or they abort it.
+
+    They ask for Python's lock to do so, which may come after the answer to the last query.
+    """
+    atexit.register(sleep, TUNING.parting)
 
 
 def _soon(ask: Callable[[], Any]) -> None:
