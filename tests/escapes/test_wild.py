@@ -165,3 +165,19 @@ def test_where_the_value_is_coarse_a_jump_of_many_variables_is_long_enough_to_be
     )
     assert result.outcome is not Outcome.JUMP_FAILED
     np.testing.assert_allclose(abs(result.x), 1, atol=1e-2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_kink_that_the_first_probes_have_missed_ends_the_search(seed: int) -> None:
+    """It is met as an l without bound; the steps that its root allows were twenty million."""
+    x = np.append(-1e-10, np.ones(19))
+    result = minimize(
+        lambda x: 1e-3 * abs(x[0]) + float(np.sum(x[1:] ** 4 / 4 - x[1:] ** 2 / 2)),
+        x,
+        jac=lambda x: np.append(1e-3 if x[0] > 0 else -1e-3, x[1:] ** 3 - x[1:]),
+        method="agd-auto",
+        tol=1e-2,
+        seed=seed,
+        max_gradients=1000,
+    )
+    assert result.outcome is Outcome.UNCERTIFIED

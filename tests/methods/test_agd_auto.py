@@ -17,7 +17,7 @@ from tests.often import most_at_night
 from tests.untold import LOOSE, TIGHT, each_start, few, landscape, leave, near
 from unsaddle import Outcome, landscapes, minimize
 from unsaddle.core.kernel import Parameters, State, compose
-from unsaddle.core.phases import GO
+from unsaddle.core.phases import GO, START
 from unsaddle.descents.parameter_free_agd import EXTRAPOLATED, NEW_EPOCH, parameter_free_agd
 from unsaddle.escapes.adaptive_anc import adaptive_anc
 from unsaddle.numpy.ops import ops
@@ -36,6 +36,21 @@ def descend(value: Any, gradient: Any, start: Any, tol: float, **known: Any) -> 
     state = state._replace(descent=state.descent._replace(progress=progress))
     kept = lambda state: state._replace(x=state.x.copy(), escape=None)  # noqa: E731
     return descended(solver, p, state, value, gradient, kept)
+
+
+@pytest.mark.parametrize(("smoothness", "count"), [(0.0, 2), (1.0, 0)])
+def test_only_descents_in_a_row_count_as_futile(smoothness: float, count: int) -> None:
+    """One that has given up has forgotten L; one that has arrived has not."""
+    solver, p, x = (
+        compose(parameter_free_agd, adaptive_anc),
+        Parameters(0.1, None, None),
+        np.ones(3),
+    )
+    state = solver.start(ops, p, x, 0)
+    before = state.descent.progress._replace(futile=2)
+    state = state._replace(descent=state.descent._replace(smoothness=smoothness, progress=before))
+    after = solver.phases[START].update(ops, p, state, 1.5, x)
+    assert after.descent.progress.futile == count
 
 
 def transcription(f: Any, g: Any, x0: np.ndarray, L: float, steps: int) -> list[np.ndarray]:  # noqa: N803

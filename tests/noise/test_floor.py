@@ -63,3 +63,22 @@ def test_what_noise_has_done_to_a_descent_is_forgotten_where_it_jumps(family, me
     result = unsaddle.minimize(land.fun, land.x, jac=grad, tol=s / 2, **words)
     assert land.fun(result.x) < land.fun(land.x)
     assert np.linalg.norm(land.grad(result.x)) < 10 * s
+
+
+@each_method
+def test_what_a_descent_took_for_curvature_does_not_hide_the_noise_from_the_next(method):
+    """At zero no point is close by, so no noise is seen there; after the jump it is."""
+    bends = np.append(-0.3, np.ones(9))
+    grad = noisy(lambda x: bends * x + x**3, 1e-5, "hash", 0)
+    result = unsaddle.minimize(
+        lambda x: float(bends @ x**2 / 2 + np.sum(x**4) / 4),
+        np.zeros(10),
+        jac=grad,
+        tol=1e-6,
+        method=method,
+        max_gradients=5000,
+    )
+    phases = [*result.history.phase]
+    assert result.fun < -0.02
+    assert "noise_floor" in phases[phases.index("jump") :]
+    assert len(phases[phases.index("jump") :]) < 500

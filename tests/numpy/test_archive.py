@@ -44,6 +44,7 @@ def altered(path: Path, **entries: Any) -> None:
         ({"state__x": np.ones((2, 2))}, r"has an x of shape \(2, 2\)"),
         ({"state__x": np.ones(2, complex)}, "has an x of .* complex128"),
         ({"state__x": None}, "has no entry 'state.x'"),
+        ({"state__descent__idle": None}, "wrote, or begin anew if an earlier release wrote this"),
         ({"state__phase": np.asarray(77)}, "has no phase 77"),
         ({"state__phase": np.asarray("go")}, "has an entry state.phase that is no number"),
         ({"state__stalled": np.asarray(1.0)}, "has an entry state.stalled of .* float64"),

@@ -209,6 +209,15 @@ def state_of_the_last_release():
     state_of_an_earlier_release("owners")
 
 
+def run_of_an_earlier_release():
+    problem = Problem()
+    opt = front.AGDAuto(problem.params)
+    opt.step(problem.closure)
+    state = opt.state_dict()
+    del state["param_groups"][0]["unsaddle"]["run.descent.progress.futile"]
+    opt.load_state_dict(state)
+
+
 def no_list_of_parameters():
     front.PSGD(np.array(3), **CONSTANTS)
 
@@ -228,6 +237,7 @@ BAD = {
     no_patience: (ValueError, r"patience must be a whole number >= 1, got 2\.5"),
     state_of_an_earlier_release: (ValueError, "not of PGDNC, but of an earlier release"),
     state_of_the_last_release: (ValueError, "not of PGDNC, but of an earlier release"),
+    run_of_an_earlier_release: (ValueError, "of an earlier release, it has no.*futile'.*anew"),
     maximised: (ValueError, r"maximize=True.*return -loss"),
     an_escape_around_an_escape: (TypeError, r"got Escape; pass Escape\(torch\.optim\.Adam"),
     complex_parameters_later: (TypeError, "view_as_real"),

@@ -61,7 +61,10 @@ def restored(form: Saved, known: dict[str, Any], path: str | os.PathLike[str]) -
             or found.ndim != np.ndim(old)
             or (same and found.shape != np.shape(old))
         ):
-            raise RestartError(f"Could not decode {os.fspath(path)}: it has no entry {name!r}")
+            raise RestartError(
+                f"Could not decode {os.fspath(path)}: it has no entry {name!r} of this structure, "
+                "or an earlier release wrote it; delete it, or go on with that release"
+            )
         return known[name] if np.ndim(old) else known[name].item()
 
     return fill(form, leaf)

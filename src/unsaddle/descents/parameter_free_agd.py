@@ -42,7 +42,8 @@ GIVE_UP, UNBOUNDED = PhaseName.GIVE_UP, PhaseName.UNBOUNDED
 def start(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -> State:
     """Begin with the L there is; find one if there is none."""
     norm, far = ops.norm(gradient), size(ops, s) / ops.roundoff(s.x)
-    progress = begun(s.descent.progress, value, norm, far)
+    so_far, arrived = s.descent.progress, s.descent.smoothness > 0  # who gave up has forgotten L
+    progress = begun(so_far, value, norm, far, ops.where(arrived, 0, so_far.futile))
     fresh = s.descent._replace(value=value, gradient=ops.copy(gradient), progress=progress)
     fresh = fresh._replace(floor=fresh.floor._replace(lowest=norm, since=0))
     known = ops.where(fresh.smoothness > 0, NEW_EPOCH, FIRST_SMOOTHNESS)

@@ -7,6 +7,7 @@ from unsaddle.core.kernel import Parameters, State, give_up
 from unsaddle.core.ops import Ops, Scalar, Vector
 from unsaddle.core.phases import PhaseName
 from unsaddle.core.resolution import at_noise_floor, visible_change
+from unsaddle.descents.noise_floor import Floor
 
 
 class Tuning(NamedTuple):
@@ -36,9 +37,9 @@ class Progress(NamedTuple):
     futile: Scalar = 0  # descents in a row that gave up without a fall
 
 
-def begun(so_far: Progress, value: Scalar, norm: Scalar, far: Scalar) -> Progress:
+def begun(so_far: Progress, value: Scalar, norm: Scalar, far: Scalar, futile: Scalar) -> Progress:
     """Begin the first lap of a descent."""
-    return Progress(value, value, norm, norm, 0, False, far, so_far.rises, so_far.futile)
+    return Progress(value, value, norm, norm, 0, False, far, so_far.rises, futile)
 
 
 def progressed(ops: Ops, so_far: Progress, value: Scalar, norm: Scalar, noise: Scalar) -> Progress:
@@ -61,6 +62,7 @@ def forget(ops: Ops, p: Parameters, s: State, value: Scalar, gradient: Vector) -
     d, noisy = s.descent, at_noise_floor(ops.norm(gradient), s.noise)
     fell = d.progress.first - d.value > visible_change(ops, s.x, d.value, d.progress.first)
     futile = ops.where(fell | noisy, 0, d.progress.futile + 1)
-    forgotten = d._replace(smoothness=0.0, progress=d.progress._replace(futile=futile))
+    progress = d.progress._replace(futile=futile)
+    forgotten = d._replace(smoothness=0.0, progress=progress, floor=Floor())  # as it knows L, too
     phase = ops.where(futile < TUNING.futile, s.report, PhaseName.STALLED)
     return give_up(ops, p, s, value, gradient)._replace(descent=forgotten, phase=phase)

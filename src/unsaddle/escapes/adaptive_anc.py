@@ -10,14 +10,15 @@ Choices:
 2. After -``enough`` gamma is found the search goes on for half as many steps again, at least five,
    and takes the lowest curvature that it met: the jump gains with its cube.
 3. Curvature below zero that is no contradiction to the claim is treated as in ``lanczos.py``.
-4. After ``TUNING.longest`` sqrt(l/gamma) log(growth needed) steps it ends undecided.
+4. After ``TUNING.longest`` sqrt(l/gamma) log(growth needed) steps it ends undecided; and at once
+   where l is more than v_1 can have hidden: it comes of a kink, or of noise, and has no bound.
 5. Before a claim is made, it is checked by four queries more (eight if differences are central),
    in ``recheck.py``.
 
 ``adaptive_nc`` is the same without momentum, theta = 1: the search of Algorithm 1, adapted.
 """
 
-from math import inf
+from math import inf, pi
 from typing import NamedTuple
 
 from unsaddle.core.kernel import (
@@ -54,6 +55,7 @@ class Tuning(NamedTuple):
 
     least: int = 5  # steps, 0 to 50: that follow after enough curvature was found
     longest: float = 50.0  # of sqrt(l/gamma) log(growth), above 2: by theory a tenth suffices
+    hidden: float = 1e-6  # probability p, (0, 1e-4]: so rarely v_1 may hide an l as large
     beyond: float = 10.0  # of the growth that is needed, above 1: errors may take a decade of it
 
 
@@ -108,11 +110,20 @@ def next_phase(ops: Ops, p: Parameters, scheme: Scheme, e: Memory) -> Scalar:
     steps, gamma, missing = e.recursion.steps, e.resolution.curvature_tol, e.found == inf
     decades = ops.log(TUNING.beyond * e.resolution.needed)
     over = steps >= TUNING.longest * scheme.steps(ops, gamma / e.smoothness) * decades
+    over = over | incredible(ops, e)
     ripe = steps >= e.found + ops.maximum(TUNING.least, e.found / 2)
     goes_on = next_step(ops, e.resolution)
     undecided = ops.where(over, ops.where(missing, UNCERTIFIED, JUMP_BEGIN), goes_on)
     grown = missing & (e.recursion.growth >= e.resolution.needed)
     return ops.where(grown, first_query(ops, p, e), ops.where(ripe, JUMP_BEGIN, undecided))
+
+
+def incredible(ops: Ops, e: Memory) -> Scalar:
+    """Say whether l is above |H v_1| sqrt(2n/pi)/p, where no noise is known to have made it."""
+    # as |H v_1| >= l |<u, v_1>|, a true l is above that with probability at most p
+    most = ops.sqrt(2 * ops.size(e.direction) / pi) / TUNING.hidden
+    seen = ops.maximum(e.resolution.smoothness, e.resolution.curvature_tol)
+    return (e.probe.noise == 0) & (e.smoothness > most * seen)
 
 
 def _part(scheme: Scheme) -> Part:

@@ -79,10 +79,12 @@ def load(path: str | os.PathLike[str]) -> Checkpoint:
             raise ValueError(f"has no phase {found.state.phase}")
         return found
     except (KeyError, ValueError, MemoryError) as error:
-        why = f"has no entry {error}" if isinstance(error, KeyError) else str(error)
+        lacks = isinstance(error, KeyError)
+        why = f"has no entry {error}" if lacks else str(error)
+        other = ", or begin anew if an earlier release wrote this one" if lacks else ""
         raise ValueError(
             f"{name} is not a checkpoint of unsaddle, it {why}: "
-            "pass the path of a file that unsaddle.save wrote"
+            f"pass the path of a file that unsaddle.save wrote{other}"
         ) from None
 
 

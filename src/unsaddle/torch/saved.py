@@ -82,7 +82,17 @@ def check(state_dict: Any, name: str) -> dict[str, Any]:
 
 def parameters(form: Parameters, numbers: dict[str, Any]) -> Parameters:
     """Give the hyperparameters that were saved."""
-    return fill(form, lambda path, old: numbers["parameters"][path])
+    return fill(form, lambda path, old: _entry(numbers["parameters"], path))
+
+
+def _entry(numbers: dict[str, Any], path: str) -> Any:
+    """Give what was saved under a path, if the release that saved it knew the path."""
+    if path not in numbers:
+        raise ValueError(
+            f"state_dict is of an earlier release, it has no entry {path!r}: go on with the "
+            "release that saved it, or begin anew at the parameters of the model"
+        )
+    return numbers[path]
 
 
 def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> ParameterSession:
@@ -100,7 +110,8 @@ def unpack(opt: "SessionOptimizer", numbers: dict[str, Any]) -> ParameterSession
 
     def leaf(path: str, old: Any) -> Any:
         if not isinstance(old, list):
-            return numbers[path].cpu().numpy() if isinstance(old, np.ndarray) else numbers[path]
+            found = _entry(numbers, path)
+            return found.cpu().numpy() if isinstance(old, np.ndarray) else found
         known = all(path in opt.state[p] for p in owners)  # else it is x, in the parameters
         return session.layout.saved([opt.state[p][path] for p in owners], old) if known else at
 
