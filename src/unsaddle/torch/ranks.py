@@ -246,7 +246,8 @@ class Word(NamedTuple):
 def _end_in_peace() -> None:
     """Let threads of gloo's give back what they summed before Python ends, or they abort it.
 
-    They ask for Python's lock to do so, which may come after the answer to the last query.
+    They ask for Python's lock to do so. What they have not given back holds the group, so that
+    ``destroy_process_group`` does not wait for them.
     """
     atexit.register(sleep, TUNING.parting)
 
