@@ -116,3 +116,22 @@ def test_a_budget_is_kept_and_nothing_is_claimed_beyond_it():
         front.certify(closure, [x], max_seconds=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="max_seconds is not known here: the loop is yours"):
         front.Auto([x], max_seconds=1)  # type: ignore[call-arg]
+
+
+def test_escape_takes_what_is_known_of_the_gradients_error():
+    problem = Problem()
+    known = {"gradient_noise": 1e-4, "probe_radius": 0.05}
+    opt = front.Escape(torch.optim.Adam(problem.params, lr=0.03), **known)
+    for _ in range(400):
+        opt.step(problem.closure)
+    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
+    assert opt.certificate.gradient_noise >= 1e-4
+    assert opt.certificate.probe_radius == 0.05
+    with pytest.raises(ValueError, match="gradient_noise"):
+        front.Escape(torch.optim.Adam(problem.params), gradient_noise=-1.0)
+
+
+def test_certify_says_what_noise_is_now():
+    problem = Problem()
+    with pytest.raises(TypeError, match="pass gradient_noise="):
+        front.certify(problem.closure, problem.params, noise=1e-3)

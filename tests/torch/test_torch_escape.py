@@ -340,22 +340,3 @@ def test_a_group_added_later_is_in_both_with_the_inner_defaults(whose):
         opt.step(problem.closure)
     assert abs(abs(float(problem.y.detach())) - 1) < 0.01
     assert opt.certificate.holds
-
-
-def test_escape_takes_what_is_known_of_the_gradients_error():
-    problem = Problem()
-    known = {"gradient_noise": 1e-4, "probe_radius": 0.05}
-    opt = front.Escape(torch.optim.Adam(problem.params, lr=0.03), **known)
-    for _ in range(400):
-        opt.step(problem.closure)
-    assert abs(abs(float(problem.y.detach())) - 1) < 0.01
-    assert opt.certificate.gradient_noise >= 1e-4
-    assert opt.certificate.probe_radius == 0.05
-    with pytest.raises(ValueError, match="gradient_noise"):
-        front.Escape(torch.optim.Adam(problem.params), gradient_noise=-1.0)
-
-
-def test_certify_says_what_noise_is_now():
-    problem = Problem()
-    with pytest.raises(TypeError, match="pass gradient_noise="):
-        front.certify(problem.closure, problem.params, noise=1e-3)
