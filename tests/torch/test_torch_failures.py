@@ -94,7 +94,7 @@ def test_the_rank_that_hosts_the_store_is_named_where_it_was_killed(found):
 @pytest.fixture
 def alone(monkeypatch):
     """One rank of several by a clock of its own, and a store through which they tell each other."""
-    there = SimpleNamespace(now=0.0, words={}, sleep=None)
+    there = SimpleNamespace(now=0.0, words={}, due=[])
     there.store = SimpleNamespace(
         set=lambda key, text: there.words.update({key: text.encode()}),
         get=there.words.get,
@@ -103,6 +103,11 @@ def alone(monkeypatch):
 
     def wait(seconds):
         there.now += seconds
+        for rank, word in [it[1:] for it in there.due if it[0] < there.now]:
+            tells(rank, word)
+
+    def tells(rank, word):
+        there.store.set(f"{ranks.KEY}/{rank}", json.dumps(word))
 
     def rank(number, count):
         monkeypatch.setattr(torch.distributed, "get_rank", lambda: number)
@@ -110,9 +115,9 @@ def alone(monkeypatch):
         several.several, several.members = True, lambda: [*range(count)]
         return several
 
-    there.sleep, there.rank = wait, rank
+    there.tells, there.rank = tells, rank
     monkeypatch.setattr(ranks, "monotonic", lambda: there.now)
-    monkeypatch.setattr(ranks, "sleep", lambda seconds: there.sleep(seconds))
+    monkeypatch.setattr(ranks, "sleep", wait)
     monkeypatch.setattr(ranks, "_store", lambda: there.store)
     monkeypatch.setattr(ranks.Ranks, "told", False)
     monkeypatch.setattr(ranks.Ranks, "caught", 0)
@@ -150,17 +155,9 @@ def test_a_rank_that_hangs_is_named_soon_after_the_time_out(alone, waited, longe
 
 def test_an_error_that_ranks_have_gone_on_after_is_not_what_ends_a_later_query(alone):
     """All have caught the same one; one of them takes 20 seconds to say that it goes on."""
-    key, ranks.Ranks.caught = f"{ranks.KEY}/1", 1
-    early = ranks.Word("in its closure", "StopIteration: ", heard=True, caught=0)
-    alone.store.set(key, json.dumps(early))
-    wait = alone.sleep
-
-    def sleep(seconds):
-        wait(seconds)
-        if alone.now > 20.0:
-            alone.store.set(key, json.dumps(ranks.Word("at query 17", "", heard=False, caught=1)))
-
-    alone.sleep = sleep
+    ranks.Ranks.caught = 1
+    alone.tells(1, ranks.Word("in its closure", "StopIteration: ", heard=True, caught=0))
+    alone.due.append((20.0, 1, ranks.Word("at query 17", "", heard=False, caught=1)))
 
     @alone.rank(0, 3).watched()
     def lost():
@@ -174,15 +171,8 @@ def test_an_error_that_ranks_have_gone_on_after_is_not_what_ends_a_later_query(a
 def test_the_host_of_the_store_waits_until_a_late_rank_has_heard_of_an_error(alone, late, waited):
     """Else that rank finds no store, and says that the host is what has ended."""
     word = ranks.Word("in its closure", "OSError: disk is full", heard=True, caught=0)
-    alone.store.set(f"{ranks.KEY}/2", json.dumps(word))
-    wait = alone.sleep
-
-    def sleep(seconds):
-        wait(seconds)
-        if alone.now > late:
-            alone.store.set(f"{ranks.KEY}/1", json.dumps(word._replace(error="")))
-
-    alone.sleep = sleep
+    alone.tells(2, word)
+    alone.due.append((late, 1, word._replace(error="")))
 
     @alone.rank(0, 3).watched()
     def lost():

@@ -163,8 +163,8 @@ def test_python_gives_threads_of_gloo_time_before_it_ends(monkeypatch):
     monkeypatch.setattr("atexit.register", lambda *words: at_end.append(words))
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda group: 2)
-    ranks._end_in_peace.cache_clear()
+    ranks._wait_at_exit.cache_clear()
     assert Ranks().several
     assert Ranks().several
-    ranks._end_in_peace.cache_clear()
+    ranks._wait_at_exit.cache_clear()
     assert at_end == [(ranks.sleep, ranks.TUNING.parting)]

@@ -281,8 +281,8 @@ class SessionOptimizer(torch.optim.Optimizer):
 
     def _jumped(self, session: ParameterSession) -> None:
         """Log a jump."""
-        e, before_after = session.state.last_search, "jump %d: curvature %.3g, loss %.6g -> %.6g"
-        log.info(before_after, session.state.episode, e.curvature, e.jump.value, e.jump.lowest)
+        e, line = session.state.last_search, "jump %d: curvature %.3g, loss %.6g -> %.6g"
+        log.info(line, session.state.episode, e.curvature, e.jump.value, e.jump.lowest)
 
     def _require(self, query: Query, loss: Any) -> None:
         """Ask for the loss: in a loop without a closure at the first step, not when it is due."""

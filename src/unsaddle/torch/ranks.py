@@ -88,7 +88,7 @@ class Ranks:
         self.averages = False  # whether gradients were seen to differ: then they are averaged
         self.several = self.count > 1
         if self.several:
-            _end_in_peace()
+            _wait_at_exit()
 
     def members(self) -> list[int]:
         """Give the numbers of the ranks among all processes."""
@@ -243,7 +243,7 @@ class Word(NamedTuple):
 
 
 @cache
-def _end_in_peace() -> None:
+def _wait_at_exit() -> None:
     """Let threads of gloo's give back what they summed before Python ends, or they abort it.
 
     They ask for Python's lock to do so. What they have not given back holds the group, so that
